@@ -114,7 +114,11 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
         Medium::File { path, size, keep } => path == written && (*keep || size.is_none()) && path.exists(),
         Medium::Device { path } => path == written,
         Medium::Remote { path, size, keep, .. } => path == written && (*keep || size.is_none()),
-        Medium::Drive { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => false,
+        Medium::Cpu { .. }
+        | Medium::Drive { .. }
+        | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
+        | Medium::Many { .. } => false,
     }
 }
 

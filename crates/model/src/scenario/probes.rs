@@ -1,0 +1,124 @@
+//! Probes as workloads: `integer,copy(128MiB)` of the command line and of `probe = "..."`, and how verdicts name them.
+
+use super::draft::Draft;
+use super::error::{Fault, InputError, Origin};
+use super::values::Dialect;
+use super::words::JobWords;
+use super::{Agent, Medium, Stack, Workload};
+use iotax_probe::{Argument, ProbeSpec, Unit};
+
+/// What a machine is measured by where nobody names a probe: the name of the profile too.
+pub const MACHINE: &str = "machine";
+const OF_MACHINE: &str =
+    "integer,float,copy,chase(16KiB),chase(256MiB),syscall,pipe,switch,fork,exec,wakeup,stall";
+
+/// The words of fio's that a probe takes.
+const TAKEN: [&str; 2] = ["numjobs", "cpus_allowed"];
+
+/// The workloads of a list of probes, each with as many threads on those processors as the words say.
+///
+/// # Errors
+/// A probe that is none, or a word that probes do not take.
+pub(super) fn drafts(
+    list: &str,
+    name: Option<&str>,
+    words: &[(String, String)],
+    origin: &Origin,
+) -> Result<Vec<Draft>, InputError> {
+    let mut job = JobWords::default();
+    for (key, value) in words {
+        if !TAKEN.contains(&key.as_str()) {
+            let hint = "leave it out, or give the load a workload of its own in a scenario file";
+            let why = format!("a probe has no \"{key}\"; it takes {}", TAKEN.join(" and "));
+            return Err(origin.error(key, Fault::hint(why, hint)));
+        }
+        job.set(key, value, origin);
+    }
+    let job = job.draft(Dialect::Ours)?.job;
+    let texts = parted(list);
+    let one = |text: &str| {
+        let probe = ProbeSpec::parse(text).map_err(|why| origin.error("probe", Fault::new(why)))?;
+        let probe = ProbeSpec { numjobs: job.numjobs, cpus_allowed: job.cpus_allowed.clone(), ..probe };
+        let own = match probe.numjobs {
+            1 => probe.to_string(),
+            many => format!("{probe}-x{many}"),
+        };
+        let name = match (name, texts.len()) {
+            (None, _) => own,
+            (Some(name), 1) => name.to_owned(),
+            (Some(name), _) => format!("{name}-{own}"),
+        };
+        Ok(Draft { name, jobs: Vec::new(), probe: Some(probe), engine: None, sweep: None })
+    };
+    texts.iter().map(|text| one(text)).collect()
+}
+
+/// Those that a machine is measured by.
+pub(super) fn machine(origin: &Origin) -> Result<Vec<Draft>, InputError> {
+    drafts(OF_MACHINE, None, &[], origin)
+}
+
+/// For the help: every probe as it is written, and what a unit of it does.
+pub fn listed() -> impl Iterator<Item = (String, &'static str)> {
+    iotax_probe::all().map(|one| {
+        let word = ProbeSpec::parse(one.name).map_or_else(|_| one.name.to_owned(), |spec| spec.to_string());
+        (word, one.about)
+    })
+}
+
+/// Parts between commas that are in no brackets.
+fn parted(list: &str) -> Vec<&str> {
+    let mut depth = 0_i32;
+    let parts = list.split(|sign: char| {
+        depth += i32::from(sign == '(') - i32::from(sign == ')');
+        sign == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// Refuses loads on places that have no device, and probes where nothing of iotax runs.
+///
+/// # Errors
+/// Which stack and which workload.
+pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
+    let is_cpu = |stack: &&Stack| stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));
+    let load = workloads.iter().find(|workload| workload.probe.is_none());
+    if let Some((stack, load)) = stacks.iter().find(is_cpu).zip(load) {
+        return Err(Fault::hint(
+            format!("\"{}\" has no device, and the load \"{}\" needs one", stack.text, load.name),
+            "name probes (--probe integer,copy), or a file or device in place of cpu",
+        ));
+    }
+    let probe = workloads.iter().find(|workload| workload.probe.is_some());
+    let by_fio = stacks.iter().find(|stack| stack.medium.agent() == Agent::Fio);
+    match by_fio.zip(probe) {
+        Some((stack, probe)) => Err(Fault::hint(
+            format!(
+                "the probe \"{}\" needs iotax on the host of \"{}\", and with agent=fio there is none",
+                probe.name, stack.text
+            ),
+            "leave agent=fio out, or the probe",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// `memory copy of 128MiB`, `integer work x 4`.
+pub(super) fn subject(probe: &ProbeSpec) -> String {
+    let Ok(found) = probe.definition() else { return probe.to_string() };
+    let of = match (found.argument, &probe.argument) {
+        (Argument::Bytes { .. }, Some(size)) => format!(" of {size}"),
+        (Argument::Time { .. }, Some(time)) => format!(" after {time}"),
+        (Argument::Word(_), Some(word)) => format!(" {word}"),
+        _ => String::new(),
+    };
+    let threads = if probe.numjobs > 1 { format!(" x {}", probe.numjobs) } else { String::new() };
+    format!("{}{of}{threads}", found.subject)
+}
+
+impl Workload {
+    /// What a unit of the probe is; `None`: it is a load.
+    pub fn probe_unit(&self) -> Option<Unit> {
+        Some(self.probe.as_ref()?.definition().ok()?.unit)
+    }
+}

@@ -1,0 +1,157 @@
+//! What the kernel does for programs: system calls, pipes, switches between processes, processes made and ended.
+
+use super::small::Small;
+use super::{SHORTEST_SLICE_NS, Work, prepare, refused};
+use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
+use iotax_load::Histogram;
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{Read, Write};
+
+/// Five calls of the kernel.
+pub(super) static SYSCALL: Definition = Definition {
+    name: "syscall",
+    argument: Argument::None,
+    unit: Unit::Count("groups of calls"),
+    subject: "system calls",
+    about: "Calls dup, close, getpid, getuid and getppid, one after the other.",
+    relative: "UnixBench syscall, with umask in place of getppid, which would change iotax's own",
+    program: None,
+    shortest_slice_ns: SHORTEST_SLICE_NS,
+    needs_peer: false,
+    prepare: |spec| prepare(spec, syscall),
+};
+
+/// A pipe to itself.
+pub(super) static PIPE: Definition = Definition {
+    name: "pipe",
+    argument: Argument::None,
+    unit: Unit::Count("writes and reads"),
+    subject: "pipe throughput",
+    about: "Writes 512 bytes into a pipe and reads them again, in one process.",
+    relative: "UnixBench pipe",
+    program: None,
+    shortest_slice_ns: SHORTEST_SLICE_NS,
+    needs_peer: false,
+    prepare: |spec| prepare(spec, pipe_to_itself),
+};
+
+/// To another process and back.
+pub(super) static SWITCH: Definition = Definition {
+    name: "switch",
+    argument: Argument::None,
+    unit: Unit::Count("round trips"),
+    subject: "context switches",
+    about: "Sends 4 bytes to another process on the same processor and gets them back: two switches.",
+    relative: "UnixBench context1; not pinned, one processor or two decide the figure",
+    program: None,
+    shortest_slice_ns: SHORTEST_SLICE_NS,
+    needs_peer: false,
+    prepare: |spec| prepare(spec, switch),
+};
+
+/// A process made.
+pub(super) static FORK: Definition = Definition {
+    name: "fork",
+    argument: Argument::None,
+    unit: Unit::Count("processes"),
+    subject: "process creation",
+    about: "Forks a process without memory of its own worth mentioning, and waits until it has ended.",
+    relative: "UnixBench spawn, which forks a larger process",
+    program: None,
+    shortest_slice_ns: SHORTEST_SLICE_NS,
+    needs_peer: false,
+    prepare: |spec| prepare(spec, |_| small_work(0)),
+};
+
+/// A program started.
+pub(super) static EXEC: Definition = Definition {
+    name: "exec",
+    argument: Argument::None,
+    unit: Unit::Count("programs"),
+    subject: "programs started",
+    about: "Forks a process, starts a program without libraries in it, and waits until it has ended.",
+    relative: "UnixBench execl, which starts a program with libraries, and forks none",
+    program: None,
+    shortest_slice_ns: SHORTEST_SLICE_NS,
+    needs_peer: false,
+    prepare: |spec| prepare(spec, |_| small_work(1)),
+};
+
+struct Syscall(File);
+
+fn syscall(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
+    let null =
+        File::open("/dev/null").or_else(|_| File::open("/")).map_err(|error| refused("open /", error))?;
+    Ok(Box::new(Syscall(null)))
+}
+
+impl Work for Syscall {
+    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+        for _ in 0..units {
+            drop(rustix::io::dup(&self.0).map_err(|error| refused("dup", error))?);
+            black_box(rustix::process::getpid());
+            black_box(rustix::process::getuid());
+            black_box(rustix::process::getppid());
+        }
+        Ok(())
+    }
+}
+
+struct Pipe {
+    reader: File,
+    writer: File,
+}
+
+fn pipe_to_itself(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
+    let (reader, writer) = rustix::pipe::pipe().map_err(|error| refused("make a pipe", error))?;
+    Ok(Box::new(Pipe { reader: reader.into(), writer: writer.into() }))
+}
+
+impl Work for Pipe {
+    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+        let mut bytes = [7; 512];
+        for _ in 0..units {
+            let done = self.writer.write_all(&bytes).and_then(|()| self.reader.read_exact(&mut bytes));
+            done.map_err(|error| refused("use a pipe", error))?;
+        }
+        Ok(())
+    }
+}
+
+struct Switch(Small);
+
+fn switch(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
+    Ok(Box::new(Switch(Small::start("echo")?)))
+}
+
+impl Work for Switch {
+    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+        let mut back = [0; 4];
+        (0..units).try_for_each(|_| self.0.ask(&[1, 2, 3, 4], &mut back))
+    }
+}
+
+/// What the small process does so often as it is asked.
+struct SmallWork {
+    small: Small,
+    what: u64,
+}
+
+fn small_work(what: u64) -> Result<Box<dyn Work>, ProbeError> {
+    Ok(Box::new(SmallWork { small: Small::start("serve")?, what }))
+}
+
+impl Work for SmallWork {
+    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+        let order: Vec<u8> = [self.what, units].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let mut done = [0; 8];
+        self.small.ask(&order, &mut done)?;
+        match u64::from_ne_bytes(done) {
+            done if done == units => Ok(()),
+            done => Err(ProbeError::Failed(format!(
+                "the kernel refused to make a process after {done} of {units}; hint: look at the limits of processes here (ulimit -u, pids.max of the control group)"
+            ))),
+        }
+    }
+}

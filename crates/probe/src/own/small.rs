@@ -1,0 +1,75 @@
+//! The small process (small/main.rs), which this crate carries in itself: it runs from memory, without a file, and ends when its
+//! pipes do.
+
+use super::refused;
+use crate::ProbeError;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/small"));
+
+/// One that runs.
+pub(super) struct Small {
+    child: Child,
+    orders: ChildStdin,
+    answers: ChildStdout,
+}
+
+impl Small {
+    /// Starts one with a word: `serve`, `echo`. It is on the processor of the calling thread.
+    ///
+    /// # Errors
+    /// When the system does not run programs from memory, or iotax was built for another machine than it knows.
+    pub(super) fn start(word: &str) -> Result<Small, ProbeError> {
+        if PROGRAM.is_empty() {
+            return Err(ProbeError::Unfit("iotax has its small process for x86-64 and arm64 only".into()));
+        }
+        let held = program()?;
+        let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+        let mut command = Command::new(path);
+        command.arg(word).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| {
+            refused(
+                "run the small process from memory (is /proc mounted, and vm.memfd_noexec below 2?)",
+                error,
+            )
+        })?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(orders), Some(answers)) => Ok(Small { child, orders, answers }),
+            _ => Err(ProbeError::Failed("the small process has no pipes".into())),
+        }
+    }
+
+    /// Sends bytes and waits for as many as `answer` takes.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub(super) fn ask(&mut self, order: &[u8], answer: &mut [u8]) -> Result<(), ProbeError> {
+        let asked = self.orders.write_all(order).and_then(|()| self.answers.read_exact(answer));
+        asked.map_err(|error| refused("talk to the small process", error))
+    }
+}
+
+/// The program as an open file in memory.
+fn program() -> Result<File, ProbeError> {
+    let name = "iotax-small";
+    // A kernel before 6.3 does not know the flag, and permits.
+    let made = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::EXEC)
+        .or_else(|_| memfd_create(name, MemfdFlags::CLOEXEC));
+    let mut file = File::from(made.map_err(|error| refused("make a file in memory", error))?);
+    file.write_all(PROGRAM).map_err(|error| refused("write a file in memory", error))?;
+    // Who has it open for writing keeps it from being run.
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+        .map_err(|error| refused("open /proc/self/fd", error))
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        // It may be in the middle of an order; it has nothing that could be lost.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,82 @@
+//! Time that passes unasked: how late a sleeper wakes, and for how long a busy thread stands still. Both are histograms first.
+
+use super::{SHORTEST_SLICE_NS, Work, prepare};
+use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
+use iotax_load::{Histogram, clock};
+
+/// A gap between two readings of the clock that is this long is no reading of the clock.
+const STALL_NS: u64 = 5_000;
+
+/// After a sleep.
+pub(super) static WAKEUP: Definition = Definition {
+    name: "wakeup",
+    argument: Argument::Time { default_ns: 500_000 },
+    unit: Unit::Time("wake-ups"),
+    subject: "wake-up latency",
+    about: "Sleeps until a given time, so often, and takes how late it wakes.",
+    relative: "cyclictest, and stress-ng cyclic, under the scheduler's usual policy",
+    program: None,
+    shortest_slice_ns: 50_000_000,
+    needs_peer: false,
+    prepare: |spec| prepare(spec, wakeup),
+};
+
+/// While busy.
+pub(super) static STALL: Definition = Definition {
+    name: "stall",
+    argument: Argument::None,
+    unit: Unit::Count("clock readings"),
+    subject: "undisturbed time",
+    about: "Reads the clock without a pause, and takes the gaps of 5 us and more: interrupts, other processes, a virtual processor that its host does not run.",
+    relative: "the kernel's osnoise tracer, which needs root",
+    program: None,
+    shortest_slice_ns: SHORTEST_SLICE_NS,
+    needs_peer: false,
+    prepare: |spec| prepare(spec, |_| Ok(Box::new(Stall { last: 0 }))),
+};
+
+struct Wakeup {
+    period_ns: u64,
+}
+
+fn wakeup(spec: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
+    Ok(Box::new(Wakeup { period_ns: spec.amount().unwrap_or(500_000) }))
+}
+
+impl Work for Wakeup {
+    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
+        for _ in 0..units {
+            let due = clock::now() + self.period_ns;
+            clock::sleep_until(due);
+            times.record(clock::now() - due);
+        }
+        Ok(())
+    }
+
+    fn times_units(&self) -> bool {
+        true
+    }
+}
+
+struct Stall {
+    last: u64,
+}
+
+impl Work for Stall {
+    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
+        // What lies between two batches is no stall.
+        self.last = clock::now();
+        for _ in 0..units {
+            let now = clock::now();
+            if now - self.last >= STALL_NS {
+                times.record(now - self.last);
+            }
+            self.last = now;
+        }
+        Ok(())
+    }
+
+    fn times_units(&self) -> bool {
+        true
+    }
+}
