@@ -19,7 +19,8 @@ const STEADY: f64 = 0.005;
 /// What stack `pair[1]` and stack `pair[0]` both run into.
 pub fn of_pair(reading: &WorkloadView, pair: [usize; 2], verdict: &Verdict) -> Option<Masked> {
     let sides = pair.map(|at| &reading.sides[at]);
-    if sides.iter().any(|side| side.rounds.is_empty()) {
+    // A probe takes all of a processor by its nature.
+    if reading.workload.probe.is_some() || sides.iter().any(|side| side.rounds.is_empty()) {
         return None;
     }
     let found = offered(reading, pair, sides)

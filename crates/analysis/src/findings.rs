@@ -35,6 +35,7 @@ pub use iotax_model::record::GuestDisk;
 use iotax_model::record::Place;
 use iotax_model::record::state::COMPLETE;
 use iotax_model::scenario::SweepPoint;
+use iotax_probe::{ProbeSpec, Unit};
 use iotax_stats::Verdict;
 use iotax_stats::pilot::Pattern;
 use layers::LayerReport;
@@ -159,8 +160,11 @@ pub struct WorkloadFindings {
     pub name: String,
     /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
-    /// `1/s` or `B/s`: the rate that people speak of here.
+    /// `1/s` or `B/s`: the rate that people speak of here; `ns` of a probe that takes times: their mean is in the rows' `iops`.
     pub rate_unit: &'static str,
+    /// What the probe counts, of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeReport>,
     /// Of a sweep, which point it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
@@ -208,6 +212,30 @@ pub struct WorkloadFindings {
     pub efficiency: Vec<Efficiency>,
     /// The stack taken apart, if asked for.
     pub bill: Option<Bill>,
+}
+
+/// What a probe counts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProbeReport {
+    /// Head of its figures: `passes/s`, `throughput`, `mean`.
+    pub head: String,
+    /// What one unit does.
+    pub about: &'static str,
+    /// Its relative among the field's tools.
+    pub relative: &'static str,
+}
+
+impl ProbeReport {
+    /// That of a probe that this version knows.
+    pub fn of(probe: &ProbeSpec) -> Option<ProbeReport> {
+        let found = probe.definition().ok()?;
+        let head = match found.unit {
+            Unit::Count(what) => format!("{what}/s"),
+            Unit::Bytes => "throughput".to_owned(),
+            Unit::Time(_) => "mean".to_owned(),
+        };
+        Some(ProbeReport { head, about: found.about, relative: found.relative })
+    }
 }
 
 impl WorkloadFindings {

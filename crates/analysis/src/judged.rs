@@ -1,5 +1,6 @@
 //! The three figures of pairs of stacks, and what is left of their verdicts when all of a run are held against each other.
 
+use super::charges::Charged;
 use super::compare::Estimated;
 use super::findings::{Charges, Comparison, WorkloadFindings};
 use super::reading::WorkloadView;
@@ -55,17 +56,23 @@ impl Judged {
         let compared = verdicts::of_pair(reading, pair);
         // The first is the acknowledged figure, whose slices the CPU times are of.
         let throughput = compared.first().map(|one| &one.comparison.rate.verdict);
-        let charged = charges::of_pair(reading, pair, throughput);
         let counted = |found: Option<Estimated>| found.filter(|_| judged);
-        self.estimates.latency.push(counted(charged.latency));
-        self.estimates.cpu.push(counted(charged.cpu));
-        self.estimates.direction_latency.extend(charged.directions.into_iter().map(counted));
-        self.charges.push(charged.charges);
+        // What a unit of a probe takes is its figure.
+        if reading.workload.probe.is_none() {
+            self.charge(charges::of_pair(reading, pair, throughput), counted);
+        }
         for one in compared {
             self.estimates.comparisons.push(counted(one.estimated));
             self.estimates.directions.extend(one.directions.into_iter().map(counted));
             self.comparisons.push(one.comparison);
         }
+    }
+
+    fn charge(&mut self, charged: Charged, counted: impl Fn(Option<Estimated>) -> Option<Estimated>) {
+        self.estimates.latency.push(counted(charged.latency));
+        self.estimates.cpu.push(counted(charged.cpu));
+        self.estimates.direction_latency.extend(charged.directions.into_iter().map(counted));
+        self.charges.push(charged.charges);
     }
 }
 

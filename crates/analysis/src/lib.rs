@@ -66,7 +66,7 @@ pub use headline::EMULATED;
 pub use iotax_store::RunData;
 pub use subject::who;
 
-use findings::WorkloadFindings;
+use findings::{ProbeReport, WorkloadFindings};
 use judged::{Estimates, Judged};
 use reading::WorkloadView;
 
@@ -147,15 +147,17 @@ fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
         estimates.bill_lines = lines;
         bill
     });
+    let is_probe = reading.workload.probe.is_some();
     let found = WorkloadFindings {
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),
         rate_unit: subject::rate_unit(reading.workload),
+        probe: reading.workload.probe.as_ref().and_then(ProbeReport::of),
         sweep: reading.workload.sweep.clone(),
         ended: ended.map(|(_, reason)| reason.clone()),
         writes: reading.writes.findings(),
         design: baseline::design(reading),
-        reached_bytes: reading.reached().map(|(least, _)| least),
+        reached_bytes: reading.reached().map(|(least, _)| least).filter(|_| !is_probe),
         most_reached_bytes: reading.reached().filter(|(least, most)| most > least).map(|(_, most)| most),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),

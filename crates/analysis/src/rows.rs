@@ -9,6 +9,7 @@ use super::generator;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use iotax_model::record::{Place, Serving, ThreadGroup, WorkerUp};
+use iotax_probe::Unit;
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +30,10 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),
         rounds: side.rounds.len() as u64,
         errors: side.errors,
-        iops: rate(reading, at, "1/s", Quantity::Acknowledged, None),
+        iops: match reading.workload.probe_unit() {
+            Some(Unit::Time(_)) => mean_time(reading, at),
+            _ => rate(reading, at, "1/s", Quantity::Acknowledged, None),
+        },
         bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged, None),
         durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
         directions: directions(reading, at),
@@ -47,6 +51,11 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         serving: of_serving(reading, at),
         debt: writes.then(|| side.debt.clone()),
     }
+}
+
+/// Of a probe whose window is the sum of the times that it took.
+fn mean_time(reading: &WorkloadView, at: usize) -> Figure {
+    figure(reading, at, "ns", |round| Some((round.ios, round.window_s * 1e9)))
 }
 
 /// Rates of each direction of a stack; none where the load is no mix.

@@ -3,7 +3,10 @@
 pub use super::findings::Quantity;
 use super::gather::Way;
 use iotax_load::Job;
-use iotax_model::scenario::{Regime, Workload, block_size_word, detail_words, order_words, rate_words};
+use iotax_model::scenario::{
+    Regime, Workload, block_size_word, detail_words, order_words, probes, rate_words,
+};
+use iotax_probe::Unit;
 
 /// From this block size on, people speak of throughput.
 const THROUGHPUT_FROM: u64 = 64 << 10;
@@ -11,6 +14,9 @@ const THROUGHPUT_FROM: u64 = 64 << 10;
 /// The quantity that is compared, of all I/Os or of one direction of a mix. A write names its figure and its regime, unless two
 /// runs differ in it; reads beside writes the regime alone.
 pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>, way: Option<Way>) -> String {
+    if let Some(probe) = &workload.probe {
+        return probes::quantity(probe);
+    }
     let words = [(way != Some(Way::Read)).then(|| which.word()), regime.map(Regime::word)];
     let figure = match words.into_iter().flatten().collect::<Vec<_>>().join(", ").as_str() {
         words if workload.writes() && !words.is_empty() => format!(" ({words})"),
@@ -23,8 +29,14 @@ pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>, wa
     }
 }
 
-/// The unit that people speak of: bytes of one job's large blocks, else I/Os.
+/// The unit that people speak of: bytes of one job's large blocks, else I/Os; of a probe its own.
 pub fn rate_unit(workload: &Workload) -> &'static str {
+    match workload.probe_unit() {
+        Some(Unit::Bytes) => return "B/s",
+        Some(Unit::Count(_)) => return "1/s",
+        Some(Unit::Time(_)) => return "ns",
+        None => {}
+    }
     match workload.jobs.as_slice() {
         [job] if is_throughput(job) => "B/s",
         _ => "1/s",

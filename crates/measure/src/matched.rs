@@ -23,7 +23,7 @@ pub fn rate(
 ) -> Option<(f64, usize)> {
     let stacks = members.len();
     let paced = workload.jobs.iter().any(|job| job.rate_iops.is_some());
-    if measure.matched_rate <= 0.0 || paced || stacks < 2 {
+    if measure.matched_rate <= 0.0 || paced || stacks < 2 || workload.probe.is_some() {
         return None;
     }
     let compared = (0..stacks).filter(|stack| Some(*stack) != ruler);

@@ -63,7 +63,7 @@ pub enum Unit {
     Count(&'static str),
     /// Bytes moved; a rate, more is better.
     Bytes,
-    /// A time that passes before something happens, less is better: what it is of.
+    /// A time that passes before something happens, less is better: what it is of. The window of a slice is the sum of these times.
     Time(&'static str),
 }
 
@@ -76,7 +76,7 @@ pub trait Probe: Send {
         None
     }
     /// Runs one slice. Units of work are in `read.ios` (a network's or a tool's other direction in `write`), bytes in `read.bytes`, the
-    /// time of a unit in `read.latency`.
+    /// times of units, where each is timed, in `read.latency`.
     ///
     /// # Errors
     /// When it could not be run to its end.

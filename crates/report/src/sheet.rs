@@ -6,7 +6,7 @@ use super::table::{PartRow, Table};
 use super::verdicts;
 use iotax_analysis::findings::{
     Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
-    MatchedRow, Row, TargetRow, WorkloadFindings, percentile_name,
+    MatchedRow, ProbeReport, Row, TargetRow, WorkloadFindings, percentile_name,
 };
 use iotax_analysis::precondition;
 use iotax_stats::{Refusal, Verdict, alike};
@@ -39,7 +39,17 @@ pub(super) fn title(findings: &Findings) -> String {
 }
 
 /// Heads of the columns of rows, each with its rank.
-fn stack_columns<'a>(rows: impl Iterator<Item = &'a Row> + Clone, is_mix: bool) -> Vec<(String, u8)> {
+fn stack_columns<'a>(
+    rows: impl Iterator<Item = &'a Row> + Clone,
+    probe: Option<&ProbeReport>,
+    is_mix: bool,
+) -> Vec<(String, u8)> {
+    if let Some(probe) = probe {
+        let latencies = latency_columns(rows.filter_map(|row| row.latency.first()), [6, 2, 1, 5]);
+        // The mean of what is a time comes first, from whole rounds.
+        let others = latencies.into_iter().filter(|(head, _)| *head != probe.head);
+        return std::iter::once((probe.head.clone(), 0)).chain(others).collect();
+    }
     let rates = [("IOPS", 0), ("throughput", 7), ("durable", 3)];
     let mut all: Vec<(String, u8)> = rates.map(|(head, rank)| (head.to_owned(), rank)).to_vec();
     // A mix has those of each direction instead.
@@ -68,8 +78,10 @@ fn engines(workload: &WorkloadFindings) -> Vec<String> {
 }
 
 /// The figure of a row below that head.
-fn stack_figure<'a>(row: &'a Row, head: &str) -> Option<&'a Figure> {
+fn stack_figure<'a>(row: &'a Row, probe: Option<&ProbeReport>, head: &str) -> Option<&'a Figure> {
     match head {
+        "throughput" if probe.is_some() => Some(&row.bytes_per_s),
+        head if probe.is_some_and(|probe| probe.head == head) => Some(&row.iops),
         "IOPS" => Some(&row.iops),
         "throughput" => Some(&row.bytes_per_s),
         "durable" => row.durable_bytes_per_s.as_ref(),
@@ -116,9 +128,11 @@ pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
 pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
     let mut table = Table::of("stacks");
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    for (head, rank) in stack_columns(workload.rows.iter(), is_mix(workload)) {
-        let cell =
-            |row| stack_figure(row, &head).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
+    let probe = workload.probe.as_ref();
+    for (head, rank) in stack_columns(workload.rows.iter(), probe, is_mix(workload)) {
+        let cell = |row| {
+            stack_figure(row, probe, &head).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
+        };
         let cells = workload.rows.iter().map(cell).collect();
         // The rate stays in any case: it is what the rows are about.
         match rank {
@@ -354,7 +368,7 @@ const FAMILIES: &str = "verdicts hold all together by Holm's procedure, which te
 pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
     let mut about = Reasons::default();
     for row in &workload.rows {
-        for (reason, heads) in reasons(row) {
+        for (reason, heads) in reasons(row, workload.probe.as_ref()) {
             // A reason that most figures of a stack share is one of the stack.
             let whole = heads.len() >= 4 || heads.contains(&"IOPS".to_owned());
             let figures = if whole { String::new() } else { heads.join(" and ") };
@@ -468,11 +482,12 @@ fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Remarks on the figures of a row, each with the columns it is about.
-fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
+fn reasons(row: &Row, probe: Option<&ProbeReport>) -> BTreeMap<String, Vec<String>> {
     // Latencies of a mix are all named by their direction, those of another load but the first.
     let named = usize::from(row.directions.is_empty());
-    let columns = stack_columns(std::iter::once(row), named == 0);
-    let columns = columns.into_iter().filter_map(|(head, _)| Some((head.clone(), stack_figure(row, &head)?)));
+    let columns = stack_columns(std::iter::once(row), probe, named == 0);
+    let columns =
+        columns.into_iter().filter_map(|(head, _)| Some((head.clone(), stack_figure(row, probe, &head)?)));
     let rates = row.directions.iter().map(|one| (format!("IOPS of {}s", one.direction), &one.iops));
     let second = row.latency.iter().skip(named).flat_map(|latency| {
         latency.figures().map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))

@@ -41,7 +41,9 @@ const OF_LINK: f64 = 0.5;
 /// layout reckons with.
 pub fn of(readings: &[WorkloadView], at: usize, rows: &[Row]) -> Vec<Efficiency> {
     let reading = &readings[at];
-    if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims()) {
+    if reading.workload.probe.is_some()
+        || reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims())
+    {
         return Vec::new();
     }
     let of_stack = |(stack, row)| {

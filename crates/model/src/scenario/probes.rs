@@ -116,6 +116,14 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
     format!("{}{of}{threads}", found.subject)
 }
 
+/// What is compared of it, as the object of a verdict: all are such that more is better.
+pub fn quantity(probe: &ProbeSpec) -> String {
+    match probe.definition().map(|found| found.unit) {
+        Ok(Unit::Time(_)) => format!("speed (1 / mean time) of {}", subject(probe)),
+        _ => subject(probe),
+    }
+}
+
 impl Workload {
     /// What a unit of the probe is; `None`: it is a load.
     pub fn probe_unit(&self) -> Option<Unit> {

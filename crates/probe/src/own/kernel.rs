@@ -3,7 +3,7 @@
 use super::small::Small;
 use super::{SHORTEST_SLICE_NS, Work, prepare, refused};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
-use iotax_load::Histogram;
+use iotax_load::{Histogram, clock};
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -126,9 +126,15 @@ fn switch(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
 }
 
 impl Work for Switch {
-    fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
-        let mut back = [0; 4];
-        (0..units).try_for_each(|_| self.0.ask(&[1, 2, 3, 4], &mut back))
+    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
+        let (mut back, mut before) = ([0; 4], clock::now());
+        for _ in 0..units {
+            self.0.ask(&[1, 2, 3, 4], &mut back)?;
+            let now = clock::now();
+            times.record(now - before);
+            before = now;
+        }
+        Ok(())
     }
 }
 

@@ -31,7 +31,7 @@ const SHORTEST_SLICE_NS: u64 = 20_000_000;
 
 /// What a thread of a probe does. It is made in its thread, which is on its processor by then.
 trait Work {
-    /// Does so many units. Who looks at each unit by itself records its times and says so in [`Work::times_units`].
+    /// Does so many units, and records the times of those that take longer than the clock's reading by far.
     ///
     /// # Errors
     /// When the system refuses what a unit is.
@@ -40,11 +40,6 @@ trait Work {
     /// Bytes that a unit moves.
     fn bytes(&self) -> u64 {
         0
-    }
-
-    /// Whether it records times itself; else a batch's mean is that of its units.
-    fn times_units(&self) -> bool {
-        false
     }
 }
 

@@ -52,10 +52,6 @@ impl Work for Wakeup {
         }
         Ok(())
     }
-
-    fn times_units(&self) -> bool {
-        true
-    }
 }
 
 struct Stall {
@@ -74,9 +70,5 @@ impl Work for Stall {
             self.last = now;
         }
         Ok(())
-    }
-
-    fn times_units(&self) -> bool {
-        true
     }
 }
