@@ -131,7 +131,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let more = match &scenario.durability {
         Some(spec) => trials(spec, &ground)?,
         None => {
-            measured_on(region)
+            measured_on(scenario, region)
                 + &times(scenario, &layout, guests)
                 + &setting_up(scenario, &layout, &beside)
                 + &engines(scenario)
@@ -452,7 +452,7 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
 /// Who issues the I/O, of all loads or load by load.
 fn engines(scenario: &Scenario) -> String {
     let mut engines: Vec<(String, Vec<&str>)> = Vec::new();
-    for workload in &scenario.workloads {
+    for workload in scenario.workloads.iter().filter(|workload| workload.probe.is_none()) {
         let name = match workload.engine {
             None => CHOSEN.to_owned(),
             Some(Engine::Fio) => "fio".to_owned(),
@@ -464,6 +464,7 @@ fn engines(scenario: &Scenario) -> String {
         }
     }
     match engines.as_slice() {
+        [] => String::new(),
         [(name, _)] => format!("engine: {name}\n"),
         several => {
             several.iter().map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads))).collect()
@@ -475,9 +476,11 @@ fn engines(scenario: &Scenario) -> String {
 const CHOSEN: &str = "auto: sync at iodepth 1; else uring, or aio or sync where io_uring does not work";
 
 /// All stacks are loaded on as many bytes. What other hosts have is not known before they are reached.
-fn measured_on(region: u64) -> String {
+fn measured_on(scenario: &Scenario, region: u64) -> String {
     match region {
-        bytes if is_unknown(bytes) => String::new(),
+        bytes if is_unknown(bytes) || scenario.workloads.iter().all(|one| one.probe.is_some()) => {
+            String::new()
+        }
         bytes => format!(
             "every stack is loaded on {}, the size of the smallest stack (unless the workload sets size)\n",
             show_bytes(bytes)
@@ -744,8 +747,16 @@ mod tests {
 
     #[test]
     fn what_the_load_reaches_is_said_where_it_is_known() {
-        assert!(measured_on(510 << 20).contains(" on 510 MiB, the size "));
-        assert_eq!(measured_on(iotax_units::UNKNOWN_BYTES / 4 * 3), "");
+        let load = Workload {
+            name: "w".into(),
+            jobs: vec![iotax_load::Job::default()],
+            probe: None,
+            engine: None,
+            sweep: None,
+        };
+        let scenario = Scenario { workloads: vec![load], ..Scenario::of_nothing("here", None) };
+        assert!(measured_on(&scenario, 510 << 20).contains(" on 510 MiB, the size "));
+        assert_eq!(measured_on(&scenario, iotax_units::UNKNOWN_BYTES / 4 * 3), "");
     }
 
     #[test]

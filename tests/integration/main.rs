@@ -25,6 +25,7 @@ mod mix;
 mod nested;
 mod page;
 mod place;
+mod probes;
 mod ratings;
 mod rig;
 mod sockets;

@@ -392,7 +392,7 @@ impl Session<'_> {
         let budget_s = match until {
             Until::Precise(spec) => (spec.budget_s - spent_s).max(0.0),
             Until::Time(seconds) => seconds,
-            Until::AsBefore { .. } => self.seconds().budget_s / self.ways(layout) as f64,
+            Until::AsBefore { .. } => self.seconds(&workload.name).budget_s / self.ways(layout) as f64,
         };
         let subject = workload.subject() + &self.part_of(layout, planned);
         self.observer.tell(Event::Workload { subject, spent_s, budget_s });
@@ -504,7 +504,7 @@ impl Session<'_> {
     }
 
     fn until(&self, layout: &Layout, planned: Planned, workload: &str) -> Until {
-        let spec = self.seconds();
+        let spec = self.seconds(workload);
         let k = f64::from(self.scenario.measure.visits.max(1)) * layout.sets.len() as f64;
         match (layout.sets.len(), self.ways(layout)) {
             (1, 1) if self.scenario.stacks.len() == 1 => Until::Time(spec.min_time_s),
@@ -528,12 +528,17 @@ impl Session<'_> {
         }
     }
 
-    fn seconds(&self) -> StopSpec {
+    fn seconds(&self, workload: &str) -> StopSpec {
         let measure = &self.scenario.measure;
+        let named = self.scenario.workloads.iter().find(|one| one.name == workload);
+        let is_probe = named.is_some_and(|one| one.probe.is_some());
         StopSpec {
             precision: measure.precision,
             min_time_s: measure.min_time_ns as f64 / 1e9,
-            budget_s: left_for_depth(measure.budget_ns as f64 / 1e9, measure),
+            budget_s: match is_probe {
+                true => measure.budget_ns as f64 / 1e9,
+                false => left_for_depth(measure.budget_ns as f64 / 1e9, measure),
+            },
         }
     }
 

@@ -407,7 +407,10 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let mut parts: Vec<(&WorkloadFindings, Option<&'static str>)> = Vec::new();
     for one in workloads {
         let size = one.all_comparisons().map(size).fold(0.0, f64::max);
-        loads.push((one.name.clone(), size));
+        // What each counts: their units differ.
+        let unit = one.probe.as_ref().filter(|_| one.rate_unit == "1/s");
+        let name = unit.map_or_else(|| one.name.clone(), |probe| format!("{}, {}", one.name, probe.head));
+        loads.push((name, size));
         parts.push((one, None));
         let directions = one.rows.iter().find(|row| !row.directions.is_empty());
         for way in directions.iter().flat_map(|row| &row.directions).map(|it| it.direction) {

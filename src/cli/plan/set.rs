@@ -224,12 +224,14 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
         };
         let target = match paths.as_slice() {
             // The guest's own line has its disks.
+            _ if exposed.paths == [PathRef::Nothing] => String::new(),
             _ if in_guest && !view.commands => String::new(),
             [path] => format!(", target {path}"),
             several => format!(", targets {} at once", several.join(", ")),
         };
         let name = &stacks[*index].name;
-        view.paragraph(&format!("  {what} "), &format!("{name}: load on {places}{at_once}{target}"))
+        let load = if exposed.paths == [PathRef::Nothing] { "probes" } else { "load" };
+        view.paragraph(&format!("  {what} "), &format!("{name}: {load} on {places}{at_once}{target}"))
     };
     plan.targets.iter().map(line).collect()
 }
