@@ -8,6 +8,7 @@ mod clean;
 mod compare;
 mod demo;
 mod doctor;
+mod host_vs_guest;
 mod import;
 mod lab;
 mod list;
@@ -54,6 +55,8 @@ enum Command {
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
     Plan(plan::Args),
+    /// A guest against its host in about 5 minutes: disk, processors, memory, kernel, wake-ups; or two hosts
+    HostVsGuest(host_vs_guest::Args),
     /// Resume a run after a kill or a reboot
     Resume(resume::Args),
     /// Remove what a killed run left
@@ -196,6 +199,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Run(args) => run::run(&args, &runs()?),
         Command::Plan(args) => plan::run(&args),
+        Command::HostVsGuest(args) => host_vs_guest::run(&args, &runs()?),
         Command::Resume(args) => resume::run(&args, &runs()?),
         Command::Clean(args) => clean::run(&args, &runs()?),
         Command::Report(args) => report::run(&args, &runs()?),

@@ -20,6 +20,24 @@ type Load = (&'static str, &'static [(&'static str, &'static str)]);
 /// All of them.
 pub const ALL: &[Profile] = &[
     Profile {
+        name: "disk-reads",
+        help: "iotax's own: what a disk does one I/O at a time, many at a time, and in a row",
+        loads: &[
+            ("read-4k-qd1", &plain("randread", "4KiB", "1")),
+            ("read-4k-qd32", &plain("randread", "4KiB", "32")),
+            ("read-1M-qd8", &plain("read", "1MiB", "8")),
+        ],
+    },
+    Profile {
+        name: "disk-writes",
+        help: "the same of writes",
+        loads: &[
+            ("write-4k-qd1", &plain("randwrite", "4KiB", "1")),
+            ("write-4k-qd32", &plain("randwrite", "4KiB", "32")),
+            ("write-1M-qd8", &plain("write", "1MiB", "8")),
+        ],
+    },
+    Profile {
         name: "hcibench",
         help: "five vdbench profiles of a comparison of iSER and NVMe-oF, eight I/Os in flight a disk",
         loads: &[
@@ -65,11 +83,17 @@ const fn mixed(
     ]
 }
 
-/// The workloads behind `NAME` or `NAME/LOAD`, written at `origin`.
+/// The workloads behind `NAME`, `NAME/LOAD` or several of these with commas between them, written at `origin`.
 ///
 /// # Errors
 /// A name that is none, with those that there are.
 pub fn drafts(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+    let all: Result<Vec<Vec<Draft>>, InputError> =
+        word.split(',').map(|word| drafts_of(word.trim(), origin)).collect();
+    Ok(all?.concat())
+}
+
+fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
     if word == probes::MACHINE {
         return probes::machine(origin);
     }

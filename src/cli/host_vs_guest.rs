@@ -1,0 +1,120 @@
+//! `iotax host-vs-guest`: one command for the whole table of a guest against its host, or of two hosts: disk, processors, memory,
+//! kernel, wake-ups, each with a verdict. It is a `run` whose stacks, loads and times are chosen.
+
+use super::progress::Progress;
+use super::{report, run};
+use anyhow::{Context, Result};
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_units::exit::Failed;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Bytes of the file under test, in the grammar's words.
+const FILE: &str = "iotax-host-vs-guest.img,size=1GiB";
+/// What the guest's boot and the filling of the file take of the time.
+const SET_UP_S: f64 = 30.0;
+/// Less is no answer to any row.
+const LEAST_S: f64 = 3.0;
+
+/// Arguments of `host-vs-guest`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    output: report::Output,
+    /// A file or device that the guest gets as its disk [default: a new file in --dir], or two stacks to compare:
+    /// "cpu @ssh:a" "cpu @ssh:b"
+    #[arg(value_name = "MEDIUM|STACK", num_args = 0..=2)]
+    what: Vec<String>,
+    /// Options of the guest, as in vm(...) [default: as many vcpus as this host has]
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    vm: Option<String>,
+    /// Folder for the file under test
+    #[arg(long, default_value = "/var/tmp")]
+    dir: PathBuf,
+    /// About how long all of it may take
+    #[arg(long, default_value = "5min", value_parser = time)]
+    time: Duration,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    iotax_units::parse_duration(text)
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As `run`.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    args.output.check()?;
+    let (stacks, profile) = args.asked()?;
+    let request = |measure| Request { profile: Some(profile.clone()), measure, ..Request::default() };
+    let rows = from_arguments(&stacks, &request(Vec::new())).map_err(Failed::from)?.workloads.len();
+    let each_s = ((args.time.as_secs_f64() - SET_UP_S) / rows.max(1) as f64).max(LEAST_S);
+    let seconds = |key: &str, seconds: f64| (key.to_owned(), format!("{seconds:.1}s"));
+    let measure = vec![seconds("budget", each_s), seconds("min_time", each_s / 2.0)];
+    let scenario = from_arguments(&stacks, &request(measure)).map_err(Failed::from)?;
+    let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
+    run::finish(&dir, result, &args.output)
+}
+
+impl Args {
+    /// The two stacks, and the loads that both take: none on a place without a device, no writes on what iotax did not make.
+    fn asked(&self) -> Result<(Vec<String>, String)> {
+        let vcpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let options = self.vm.clone().unwrap_or_else(|| format!("vcpus={vcpus}"));
+        let guest = |medium: &str| format!("{medium} | vm({options})");
+        let stacks = match self.what.as_slice() {
+            [] => {
+                let dir = self.dir.canonicalize();
+                let dir = dir.with_context(|| format!("cannot use the folder {}", self.dir.display()))?;
+                let medium = format!("file:{}", dir.join(FILE).display());
+                vec![medium.clone(), guest(&medium)]
+            }
+            [medium] => vec![medium.clone(), guest(medium)],
+            both => both.to_vec(),
+        };
+        let bare = |stack: &String| stack.split('|').next().unwrap_or_default().trim().to_owned();
+        let is_cpu = |stack: &String| bare(stack).split([' ', '@']).next() == Some("cpu");
+        let is_ours = |stack: &String| bare(stack).contains(",size=");
+        let profile = match () {
+            () if stacks.iter().any(is_cpu) => "machine",
+            () if stacks.iter().all(is_ours) => "disk-reads,disk-writes,machine",
+            () => "disk-reads,machine",
+        };
+        Ok((stacks, profile.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(what: &[&str], vm: Option<&str>) -> (Vec<String>, String) {
+        let args = Args {
+            output: report::Output::default(),
+            what: what.iter().map(|word| (*word).to_owned()).collect(),
+            vm: vm.map(str::to_owned),
+            dir: "/".into(),
+            time: Duration::from_secs(300),
+        };
+        args.asked().unwrap()
+    }
+
+    #[test]
+    fn stacks_and_loads_follow_what_was_named() {
+        let (stacks, loads) = asked(&[], Some("vcpus=2"));
+        assert_eq!(stacks[1], "file:/iotax-host-vs-guest.img,size=1GiB | vm(vcpus=2)");
+        assert_eq!(loads, "disk-reads,disk-writes,machine");
+        let (stacks, loads) = asked(&["/dev/nvme1n1"], Some("vcpus=4,cache=none"));
+        assert_eq!(stacks, ["/dev/nvme1n1", "/dev/nvme1n1 | vm(vcpus=4,cache=none)"]);
+        assert_eq!(loads, "disk-reads,machine", "a device is not written");
+        let (stacks, loads) = asked(&["cpu @ssh:a", "cpu @ssh:b"], None);
+        assert_eq!((stacks.len(), loads.as_str()), (2, "machine"));
+        for what in [&[][..], &["cpu"], &["ssh:a:/srv/x.img,size=1GiB", "ssh:b:/srv/x.img,size=1GiB"]] {
+            let (stacks, profile) = asked(what, None);
+            let request = Request { profile: Some(profile), ..Request::default() };
+            let scenario = from_arguments(&stacks, &request).unwrap();
+            assert!(scenario.workloads.len() >= 12, "{}", scenario.workloads.len());
+        }
+    }
+}
