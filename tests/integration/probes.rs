@@ -12,7 +12,7 @@ fn a_place_without_a_device_is_measured_by_probes() {
     let [integer, copy, wakeup] = [0, 1, 2].map(|at| &report["workloads"][at]);
     assert_eq!((&integer["name"], &integer["probe"]["head"]), (&"integer".into(), &"passes/s".into()));
     assert!(integer["rows"][0]["iops"]["value"].as_f64().unwrap() > 1000.0, "{integer}");
-    assert_eq!(integer["comparisons"][0]["rate"]["quantity"], "integer work");
+    assert_eq!(integer["comparisons"][0]["quantity"], "integer work");
     assert!(integer["charges"].as_array().unwrap().is_empty() && integer["matched"].is_null(), "{integer}");
     assert!(copy["rows"][0]["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{copy}");
     assert_eq!((&wakeup["rate_unit"], &wakeup["rows"][0]["iops"]["unit"]), (&"ns".into(), &"ns".into()));
@@ -27,7 +27,7 @@ fn a_probe_runs_beside_loads_where_a_stack_is_loaded() {
     let rig = Rig::new();
     let file = rig.file("a.img", 32);
     let scenario = format!(
-        "[stack.file]\nmedium = \"{file}\"\n[stack.null]\nmedium = \"{file}\"\nlayers = [\"null\"]\n\
+        "[stack.file]\ntext = \"{file}\"\n[stack.null]\ntext = \"{file} | null\"\n\
          [[workload]]\nrw = \"randread\"\n[[workload]]\nprobe = \"syscall\"\nnumjobs = 2\n"
     );
     std::fs::write(rig.path("both.toml"), scenario).unwrap();
@@ -52,7 +52,7 @@ fn what_makes_no_sense_is_refused_with_what_to_write() {
         ),
         (vec!["plan", "cpu", "--probe", "integr"], "no probe is called \"integr\""),
         (vec!["plan", "cpu", "--probe", "integer", "--bs", "4k"], "a probe has no \"bs\""),
-        (vec!["plan", &file, "--probe", "copy(10)"], "is less than"),
+        (vec!["plan", &file, "--probe", "copy(10B)"], "is less than"),
     ] {
         rig.complains(2, &args, &[said]);
     }
