@@ -271,7 +271,7 @@ mod tests {
     fn bad_words_are_refused() {
         assert!(ProbeSpec::parse("intger").unwrap_err().contains("known are integer, "));
         assert!(ProbeSpec::parse("copy(128MiB").unwrap_err().contains("no \")\""));
-        assert!(ProbeSpec::parse("copy(1)").unwrap_err().contains("is less than"));
+        assert!(ProbeSpec::parse("copy(1B)").unwrap_err().contains("is less than"));
         assert!(ProbeSpec::parse("integer(5)").unwrap_err().contains("takes nothing"));
     }
 }
