@@ -23,7 +23,8 @@ pub fn wait_until(deadline_ns: u64) {
     }
 }
 
-fn sleep_until(deadline_ns: u64) {
+/// Sleeps until `deadline_ns` of [`now`]; returns as late as the system wakes it.
+pub fn sleep_until(deadline_ns: u64) {
     let until = timespec(deadline_ns);
     // A signal may end the sleep early; nothing else can fail with a monotonic clock.
     while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR)

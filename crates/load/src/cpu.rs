@@ -2,14 +2,16 @@
 
 /// CPU time of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cpu {
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
+pub struct Cpu {
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub system_ns: u64,
 }
 
 impl Cpu {
     /// Of the calling thread, since it began.
-    pub(crate) fn of_thread() -> Cpu {
+    pub fn of_thread() -> Cpu {
         // SAFETY: all bytes zero are a valid rusage.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is a rusage that the call may write.
@@ -19,12 +21,12 @@ impl Cpu {
     }
 
     /// With that of another thread.
-    pub(crate) fn plus(self, other: Cpu) -> Cpu {
+    pub fn plus(self, other: Cpu) -> Cpu {
         Cpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
     }
 
     /// What of it was after another reading.
-    pub(crate) fn since(self, before: Cpu) -> Cpu {
+    pub fn since(self, before: Cpu) -> Cpu {
         Cpu {
             user_ns: self.user_ns.saturating_sub(before.user_ns),
             system_ns: self.system_ns.saturating_sub(before.system_ns),

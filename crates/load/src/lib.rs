@@ -6,7 +6,7 @@
 
 mod buffer;
 pub mod clock;
-mod cpu;
+pub mod cpu;
 mod crew;
 mod data;
 mod distribution;
