@@ -234,6 +234,28 @@ fn a_path_that_swallows_everything_is_named() {
 }
 
 #[test]
+fn a_firewall_that_lets_only_streams_pass_is_named() {
+    let Some(pair) = Pair::new(7) else { return };
+    let far = ["ip", "-n", &pair.far, "rule"];
+    // Before the rule of this machine's own addresses, which stands first, there is no room.
+    for words in [&["add", "pref", "10", "lookup", "local"][..], &["del", "pref", "0"]] {
+        if !done(&[&far[..], words].concat()) {
+            println!("skipped: this kernel has no rules of routing (CONFIG_IP_MULTIPLE_TABLES)");
+            return;
+        }
+    }
+    assert!(done(&[&far[..], &["add", "pref", "5", "ipproto", "udp", "blackhole"]].concat()));
+    let server = pair.server();
+    let words = pair.near(|| {
+        assert!(slice(&mut *prepare(&spec("rr", &server)).unwrap(), 100).unwrap().read.ios > 0);
+        prepare(&spec("rr(udp)", &server)).err().unwrap().to_string()
+    });
+    let port = server.address().port();
+    assert!(words.contains("datagrams do not, within 5 s: a firewall"), "{words}");
+    assert!(words.contains(&format!("hint: open UDP port {port} there too")), "{words}");
+}
+
+#[test]
 fn a_network_that_ends_in_a_slice_is_named() {
     let Some(pair) = Pair::new(6) else { return };
     let server = pair.server();

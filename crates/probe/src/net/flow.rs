@@ -413,7 +413,7 @@ fn receive_stream(
     abort: &AtomicBool,
     buffer: &mut [u8],
 ) -> Result<Share, Stop> {
-    let mut share = Share::default();
+    let (mut share, mut all) = (Share::default(), 0);
     let mut give_up_ns = order.to_ns + PATIENCE_NS;
     loop {
         check(abort)?;
@@ -422,9 +422,11 @@ fn receive_stream(
             Ok(bytes) => {
                 let now_ns = clock::now();
                 share.count(order, now_ns, bytes);
+                all += bytes as u64;
                 if buffer[bytes - 1] == END {
                     // As many blocks as they would be: how the kernel cuts what arrives means nothing.
                     share.units = share.bytes.div_ceil(BLOCK as u64);
+                    share.outside = (all - share.bytes).div_ceil(BLOCK as u64);
                     return Ok(share);
                 }
                 give_up_ns = give_up_ns.max(now_ns + PATIENCE_NS);
@@ -597,4 +599,37 @@ fn fill(mut stream: &TcpStream, into: &mut [u8], give_up_ns: u64, abort: &Atomic
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn headers_are_read_back_and_no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Some(header) = Header::read(&bytes) {
+                let mut again = bytes.clone();
+                header.write(&mut again);
+                prop_assert_eq!(again, bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_trip_is_kept_by_its_end_if_it_is_short_and_by_its_beginning_if_it_is_long() {
+        let order = Order { begin_ns: 100, from_ns: 200, to_ns: 300, ..Order::default() };
+        let kept = |asked_ns, now_ns| {
+            let mut share = Share::default();
+            share.round_trip(&order, asked_ns, now_ns);
+            (share.units, share.latency.count(), share.in_flight_ns)
+        };
+        assert_eq!(kept(150, 199), (0, 0, 0));
+        assert_eq!(kept(150, 210), (1, 1, 10));
+        assert_eq!(kept(250, 310), (0, 0, 50));
+        assert_eq!(kept(190, 299), (1, 0, 99), "long, and began before the window");
+        assert_eq!(kept(250, 900), (0, 1, 50), "long, and began in it");
+        assert_eq!(kept(110, 900), (0, 0, 100));
+    }
 }

@@ -163,6 +163,19 @@ fn address(value: &[u8]) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_answer_is_too_odd(mut bytes in prop::collection::vec(any::<u8>(), 0..200), attributes_fit in any::<bool>()) {
+            if attributes_fit && bytes.len() > 34 {
+                let length = bytes.len() as u32;
+                bytes[..4].copy_from_slice(&length.to_ne_bytes());
+                bytes[33] = 0;
+            }
+            let _ = (read_route(&bytes), read_link(&bytes), refusal(&bytes));
+        }
+    }
 
     fn bytes(hex: &str) -> Vec<u8> {
         (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect()

@@ -183,6 +183,21 @@ fn clients_do_not_meet_each_other() {
     }
 }
 
+#[test]
+fn one_that_listens_at_all_addresses_answers_at_the_one_that_was_asked() {
+    for (all, own) in [("0.0.0.0", "127.0.0.3"), ("::", "::1")] {
+        let server = match Server::listen(all.parse().unwrap(), None) {
+            Err(_) if all == "::" => return println!("skipped: no IPv6 here"),
+            server => server.unwrap(),
+        };
+        let peer = Some(SocketAddr::new(own.parse().unwrap(), server.address().port()));
+        for text in ["tcp(both)", "udp(both)", "rr(udp)"] {
+            let mut probe = prepare(&ProbeSpec { peer, ..spec(text, &server) }).unwrap();
+            assert!(measured(&mut probe, 100).read.ios > 0, "{text} {own}");
+        }
+    }
+}
+
 /// A connection that begins as a client's does, and its session.
 fn raw(server: &Server, role: Role, session: u64, token: &str) -> (TcpStream, Answer) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
