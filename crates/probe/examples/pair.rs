@@ -72,7 +72,7 @@ fn print_slice(result: &SliceResult, exchange: &Exchange) {
     let us = |q| latency.percentile(q).unwrap_or(0) as f64 / 1e3;
     if !latency.is_empty() {
         let mean = latency.mean().unwrap_or(0.0) / 1e3;
-        print!(" | mean {mean:.1} p50 {:.1} p99 {:.1} p99.9 {:.1} us", us(50.0), us(99.0), us(99.9));
+        print!(" | mean {mean:.1} p50 {:.1} p99 {:.1} p99.9 {:.1} us", us(0.5), us(0.99), us(0.999));
     }
     for (name, way) in [("to", &exchange.to_peer), ("from", &exchange.from_peer)] {
         if let Some(way) = way {

@@ -237,22 +237,24 @@ fn a_path_that_swallows_everything_is_named() {
 fn a_firewall_that_lets_only_streams_pass_is_named() {
     let Some(pair) = Pair::new(7) else { return };
     let far = ["ip", "-n", &pair.far, "rule"];
+    let rule = |words: &[&str]| done(&[&far[..], words].concat());
     // Before the rule of this machine's own addresses, which stands first, there is no room.
-    for words in [&["add", "pref", "10", "lookup", "local"][..], &["del", "pref", "0"]] {
-        if !done(&[&far[..], words].concat()) {
-            println!("skipped: this kernel has no rules of routing (CONFIG_IP_MULTIPLE_TABLES)");
-            return;
-        }
+    if !(rule(&["add", "pref", "10", "lookup", "local"]) && rule(&["del", "pref", "0"])) {
+        println!("skipped: this kernel has no rules of routing (CONFIG_IP_MULTIPLE_TABLES)");
+        return;
     }
-    assert!(done(&[&far[..], &["add", "pref", "5", "ipproto", "udp", "blackhole"]].concat()));
     let server = pair.server();
-    let words = pair.near(|| {
+    let (at_once, later) = pair.near(|| {
+        let mut before = prepare(&spec("udp", &server)).unwrap();
+        assert!(rule(&["add", "pref", "5", "ipproto", "udp", "blackhole"]));
         assert!(slice(&mut *prepare(&spec("rr", &server)).unwrap(), 100).unwrap().read.ios > 0);
-        prepare(&spec("rr(udp)", &server)).err().unwrap().to_string()
+        let at_once = prepare(&spec("rr(udp)", &server)).err().unwrap().to_string();
+        (at_once, slice(&mut *before, 100).unwrap_err().to_string())
     });
     let port = server.address().port();
-    assert!(words.contains("datagrams do not, within 5 s: a firewall"), "{words}");
-    assert!(words.contains(&format!("hint: open UDP port {port} there too")), "{words}");
+    assert!(at_once.contains("datagrams do not, within 5 s: a firewall"), "{at_once}");
+    assert!(at_once.contains(&format!("hint: open UDP port {port} there too")), "{at_once}");
+    assert!(later.contains("nothing arrived in a slice of") && later.contains("a firewall"), "{later}");
 }
 
 #[test]

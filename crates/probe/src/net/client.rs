@@ -360,7 +360,8 @@ impl Client {
                 .then_some(order.datagram_bytes),
             ..Exchange::default()
         };
-        let mut quiet = None;
+        // What arrived in the whole slice, each way.
+        let mut whole = [0_u64; 2];
         for (number, (role, _)) in self.lanes.iter().enumerate() {
             let (near, far) = (&own[number], &theirs[number]);
             result.cpu_user_ns += near.cpu_user_ns;
@@ -376,9 +377,7 @@ impl Client {
                 result.served_ns += near.served_ns;
                 result.discarded_ios += near.outside;
                 exchange.unanswered += near.unanswered;
-                if near.units == 0 && near.latency.is_empty() {
-                    quiet = Some("no response");
-                }
+                whole[0] += near.units + near.outside;
                 continue;
             }
             result.discarded_ios += receiver.outside;
@@ -400,19 +399,18 @@ impl Client {
             way.duplicates += receiver.duplicates;
             way.retransmits += sender.retransmits;
             way.bytes += receiver.bytes;
+            whole[usize::from(*role == Role::Receive)] += receiver.units + receiver.outside;
         }
-        let nothing = |way: &Option<Way>| way.as_ref().is_some_and(|way| way.bytes == 0);
-        if nothing(&exchange.to_peer) || nothing(&exchange.from_peer) {
-            quiet = Some("nothing");
-        }
-        if let Some(what) = quiet {
+        let is_asked =
+            |way: usize| self.lanes.iter().any(|(role, _)| usize::from(*role == Role::Receive) == way);
+        // A window in which nothing arrived is a stall, and counts as it is; a slice in which nothing did is no measurement.
+        if (0..2).any(|way| is_asked(way) && whole[way] == 0) {
             return Err(ProbeError::Unfit(format!(
-                "probe {} with {}: {what} arrived in a window of {:.0} ms that began {:.0} ms after the load did; hint: a longer slice, a \
-                 longer discarded start or a higher rate; is a firewall or a limiter between the ends?",
+                "probe {} with {}: nothing arrived in a slice of {:.0} ms; hint: a longer slice; does a firewall or a limiter \
+                 between the ends swallow it?",
                 self.spec,
                 self.peer,
-                window_ns as f64 / 1e6,
-                result.discarded_ns as f64 / 1e6
+                (order.to_ns - order.begin_ns) as f64 / 1e6
             )));
         }
         self.exchange = Some(exchange);
@@ -433,6 +431,18 @@ impl Probe for Client {
             return Err(ProbeError::Unfit(format!("probe {} has slices by time only", self.spec)));
         };
         self.exchange = None;
+        let bytes = self.datagram_bytes();
+        if self
+            .spec
+            .rate
+            .is_some_and(|rate| u128::from(rate) * u128::from(ns) < u128::from(bytes) * 1_000_000_000)
+        {
+            return Err(ProbeError::Unfit(format!(
+                "probe {}: its rate sends no datagram of {bytes} bytes in a window of {:.0} ms; hint: a higher rate or a longer slice",
+                self.spec,
+                ns as f64 / 1e6
+            )));
+        }
         for _ in 0..TRIES {
             match self.attempt(spec, ns) {
                 Ok(Some(result)) => return Ok(result),

@@ -41,6 +41,7 @@ fn measured(probe: &mut Box<dyn Probe>, ms: u64) -> SliceResult {
     for _ in 0..30 {
         match probe.slice(&of_ms(ms)) {
             Err(ProbeError::Unfit(_)) => {}
+            Ok(result) if result.read.ios + result.write.ios == 0 => {}
             other => return other.unwrap(),
         }
     }
@@ -56,10 +57,10 @@ fn streams_carry_bytes_in_the_directions_asked_for() {
         let mut probe = prepare(&ProbeSpec { numjobs: 2, ..spec(text, &server) }).unwrap();
         assert_eq!(probe.name(), ProbeSpec::parse(text).unwrap().to_string());
         for _ in 0..3 {
-            let result = measured(&mut probe, 30);
+            let result = measured(&mut probe, 200);
             assert_eq!((result.read.bytes > 0, result.write.bytes > 0), (reads, writes), "{text}");
             assert_eq!((result.read.ios > 0, result.write.ios > 0), (reads, writes), "{text}");
-            assert_eq!(result.window_ns, 30 * MS);
+            assert_eq!(result.window_ns, 200 * MS);
             assert!(result.discarded_ns >= 30 * MS && result.cpu_user_ns + result.cpu_system_ns > 0);
             let exchange = probe.exchange().unwrap();
             assert_eq!((exchange.from_peer.is_some(), exchange.to_peer.is_some()), (reads, writes));
@@ -78,7 +79,7 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
         let spec = ProbeSpec { numjobs: 2, rate: Some(2_000_000), ..spec(text, &server) };
         let mut probe = prepare(&spec).unwrap();
         for _ in 0..2 {
-            let result = measured(&mut probe, 50);
+            let result = measured(&mut probe, 200);
             let exchange = probe.exchange().unwrap();
             let size = if text.contains("small") { 64 } else { 1400 };
             assert_eq!(exchange.datagram_bytes, Some(size), "{text}");
@@ -87,7 +88,7 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
             let ways = [exchange.to_peer, exchange.from_peer];
             assert_eq!(ways.iter().flatten().map(|way| way.sent).sum::<u64>(), result.write.ios);
             // No more than is due from the load's beginning on.
-            let sent_ns = result.discarded_ns + 50 * MS;
+            let sent_ns = result.discarded_ns + 200 * MS;
             for way in ways.iter().flatten() {
                 let due = 2_000_000 * sent_ns / (1_000_000_000 * u64::from(size));
                 assert!(way.lost <= way.sent && way.sent <= due + 4, "{text}: {way:?}, due {due}");
@@ -100,7 +101,7 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
 #[test]
 fn datagrams_go_as_fast_as_they_can_without_a_rate() {
     let server = server();
-    let result = measured(&mut client("udp", &server), 30);
+    let result = measured(&mut client("udp", &server), 200);
     assert!(result.write.ios > 0 && result.read.ios > 0);
 }
 
@@ -110,12 +111,12 @@ fn every_round_trip_has_its_time() {
     for text in ["rr", "rr(udp)"] {
         let mut probe = prepare(&ProbeSpec { numjobs: 2, ..spec(text, &server) }).unwrap();
         for _ in 0..3 {
-            let result = measured(&mut probe, 40);
+            let result = measured(&mut probe, 200);
             assert!(result.read.ios > 0 && result.read.latency.min().unwrap() > 0, "{text}");
             // One of each thread may have begun within and ended behind the window, or before and within.
             assert!(result.read.latency.count().abs_diff(result.read.ios) <= 2, "{text}");
             assert_eq!(result.read.bytes, 64 * result.read.ios);
-            assert!(result.in_flight_ns <= 2 * 40 * MS && result.served_ns > 0);
+            assert!(result.in_flight_ns <= 2 * 200 * MS && result.served_ns > 0);
             assert_eq!(result.write, iotax_load::Direction::default());
             assert_eq!(probe.exchange().unwrap().unanswered, 0);
         }
@@ -150,21 +151,13 @@ fn what_does_not_fit_is_refused_with_its_reason() {
     let nowhere = ProbeSpec { cpus_allowed: vec![1023], ..own("tcp") };
     assert!(refused(&nowhere).contains("processor 1023 is not there"), "{}", refused(&nowhere));
     assert!(refused(&ProbeSpec { cpus_allowed: vec![5000], ..own("rr(udp)") }).contains("processor 5000"));
-    let slow = prepare(&ProbeSpec { rate: Some(1), ..own("udp") }).unwrap().slice(&of_ms(10));
-    let words = slow.unwrap_err().to_string();
+    let mut slow = prepare(&ProbeSpec { rate: Some(14_000), ..own("udp") }).unwrap();
+    let words = slow.slice(&of_ms(10)).unwrap_err().to_string();
     assert!(
-        words.contains("nothing arrived in a window of 10 ms") && words.contains("a higher rate"),
+        words.contains("sends no datagram of 1400 bytes in a window of 10 ms; hint: a higher rate"),
         "{words}"
     );
-}
-
-#[test]
-fn a_probe_that_saw_nothing_can_be_asked_again() {
-    let server = server();
-    let mut probe = prepare(&ProbeSpec { rate: Some(14_000), ..spec("udp", &server) }).unwrap();
-    let short = SliceSpec::now(Bound::Time { ns: MS }, 20 * MS, false);
-    assert!(matches!(probe.slice(&short), Err(ProbeError::Unfit(_))));
-    assert!(measured(&mut probe, 400).read.ios > 0);
+    assert!(measured(&mut slow, 200).read.ios > 0, "it can be asked again");
 }
 
 #[test]
@@ -174,7 +167,7 @@ fn clients_do_not_meet_each_other() {
         let spec = spec(text, &server);
         thread::spawn(move || {
             let mut probe = prepare(&spec).unwrap();
-            (0..4).map(|_| measured(&mut probe, 20).read.ios).min().unwrap()
+            (0..4).map(|_| measured(&mut probe, 200).read.ios).min().unwrap()
         })
     };
     let all = ["tcp(both)", "tcp(receive)", "rr", "rr(udp)", "udp(both)", "udp(small-receive)"].map(run);
@@ -193,7 +186,7 @@ fn one_that_listens_at_all_addresses_answers_at_the_one_that_was_asked() {
         let peer = Some(SocketAddr::new(own.parse().unwrap(), server.address().port()));
         for text in ["tcp(both)", "udp(both)", "rr(udp)"] {
             let mut probe = prepare(&ProbeSpec { peer, ..spec(text, &server) }).unwrap();
-            assert!(measured(&mut probe, 100).read.ios > 0, "{text} {own}");
+            assert!(measured(&mut probe, 200).read.ios > 0, "{text} {own}");
         }
     }
 }
@@ -209,7 +202,7 @@ fn raw(server: &Server, role: Role, session: u64, token: &str) -> (TcpStream, An
 }
 
 fn still_serves(server: &Server) {
-    assert!(measured(&mut client("rr", server), 10).read.ios > 0);
+    assert!(measured(&mut client("rr", server), 200).read.ios > 0);
 }
 
 /// Whether the other end closes it.
@@ -248,7 +241,7 @@ fn datagrams_of_strangers_change_nothing() {
         let hello = Hello { role: Role::Receive, token, session: index as u64, index: 0 };
         stranger.send(&hello.encode()).unwrap();
     }
-    assert!(measured(&mut probe, 20).read.ios > 0);
+    assert!(measured(&mut probe, 200).read.ios > 0);
     stranger.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     assert!(stranger.recv(&mut [0; 64]).is_err(), "a stranger gets no answer");
 }
@@ -321,7 +314,7 @@ fn an_end_that_goes_in_a_slice_is_named_and_the_probe_stays_broken() {
     for text in ["tcp", "tcp(receive)", "rr", "udp", "udp(receive)", "rr(udp)"] {
         let server = server();
         let mut probe = client(text, &server);
-        measured(&mut probe, 10);
+        measured(&mut probe, 200);
         let ender = thread::spawn(move || {
             thread::sleep(Duration::from_millis(300));
             drop(server);
@@ -440,7 +433,7 @@ fn a_stream_is_quiet_after_a_slice_and_all_that_was_sent_has_arrived() {
             let sent = scope.spawn(|| sends.run(&order).unwrap());
             (receives.run(&order).unwrap(), sent.join().unwrap())
         });
-        assert!(sent.bytes > 0 && arrived.bytes > 0);
+        assert!(sent.units + sent.outside > 0 && arrived.units + arrived.outside > 0);
         thread::sleep(Duration::from_millis(20));
         watch.set_nonblocking(true).unwrap();
         assert_eq!(watch.peek(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock);
