@@ -25,6 +25,12 @@ pub struct ProbeSpec {
     /// Where the other end of a network probe listens; filled in when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,
+    /// What the other end lets nobody in without: 32 hexadecimal digits ([`net::Server::token`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// Bytes a second that a `udp` probe sends, all its streams of a direction together (fio's `rate`); none: as fast as it goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
 }
 
 fn one() -> u32 {
@@ -81,6 +87,10 @@ pub trait Probe: Send {
     /// # Errors
     /// When it could not be run to its end.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError>;
+    /// What a network probe saw beside that in its last slice; `None` of all others.
+    fn exchange(&self) -> Option<net::Exchange> {
+        None
+    }
 }
 
 /// A member of the family.
@@ -174,7 +184,15 @@ impl ProbeSpec {
         let found = definition(name)
             .ok_or_else(|| format!("no probe is called \"{name}\": known are {}", known()))?;
         let argument = found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
-        Ok(ProbeSpec { name: name.to_owned(), argument, numjobs: 1, cpus_allowed: Vec::new(), peer: None })
+        Ok(ProbeSpec {
+            name: name.to_owned(),
+            argument,
+            numjobs: 1,
+            cpus_allowed: Vec::new(),
+            peer: None,
+            token: None,
+            rate: None,
+        })
     }
 
     /// Its definition.

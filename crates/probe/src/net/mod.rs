@@ -1,6 +1,121 @@
-//! placeholder
+//! Two places over a network: a [`Server`] listens in one, probes connect from the other and measure in slices. [`path`] says what
+//! lies between them.
+//!
+//! `hello` and `control` are what crosses the network beside the load, `flow` is the load, `lane` its threads; `server` and
+//! `client` are the two ends.
 
-use crate::Definition;
+mod client;
+mod control;
+mod flow;
+mod hello;
+mod lane;
+mod netlink;
+pub mod path;
+mod sequence;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use path::{PathFacts, PathKind};
+pub use server::Server;
+
+use crate::{Argument, Definition, Unit};
+use serde::{Deserialize, Serialize};
 
 /// All of them.
-pub const ALL: &[&Definition] = &[];
+pub const ALL: &[&Definition] = &[&TCP, &UDP, &RR];
+
+/// What a network probe saw in a slice beside its result: losses, and the other end's part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Exchange {
+    /// A round trip of the control connection before the load, nanoseconds.
+    pub round_trip_ns: u64,
+    /// Bytes of a TCP segment without headers.
+    pub mss: u32,
+    /// Bytes of a datagram, without the headers of IP and UDP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagram_bytes: Option<u32>,
+    /// From this place to the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_peer: Option<Way>,
+    /// From the other to this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_peer: Option<Way>,
+    /// Requests by datagram that got no response in time.
+    pub unanswered: u64,
+    /// CPU time of the other end's threads in user mode over the whole slice.
+    pub peer_cpu_user_ns: u64,
+    /// The same in the kernel.
+    pub peer_cpu_system_ns: u64,
+}
+
+/// One direction of an [`Exchange`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Way {
+    /// Bytes that arrived in the window.
+    pub bytes: u64,
+    /// Datagrams that were sent in the window.
+    pub sent: u64,
+    /// Of these, those that never arrived.
+    pub lost: u64,
+    /// Datagrams of the whole slice that arrived behind one that was sent later.
+    pub reordered: u64,
+    /// Datagrams of the whole slice that arrived once more.
+    pub duplicates: u64,
+    /// TCP segments of the whole slice that were sent again.
+    pub retransmits: u64,
+}
+
+const TCP: Definition = Definition {
+    name: "tcp",
+    argument: Argument::Word(&[
+        ("send", "from here to the other end"),
+        ("receive", "from the other end to here"),
+        ("both", "both directions at once, numjobs streams each"),
+    ]),
+    unit: Unit::Bytes,
+    subject: "TCP throughput",
+    about: "Sends blocks of 128 KiB over resident TCP connections, numjobs of them, and counts the bytes that arrive in the window.",
+    relative: "iperf3: it counts from the connection's first byte on, its slow start with it, and a run of it takes seconds",
+    program: None,
+    shortest_slice_ns: 50_000_000,
+    needs_peer: true,
+    prepare: client::prepare,
+};
+
+const UDP: Definition = Definition {
+    name: "udp",
+    argument: Argument::Word(&[
+        ("send", "1400 bytes each, from here to the other end"),
+        ("receive", "1400 bytes each, from the other end to here"),
+        ("both", "1400 bytes each, both directions at once"),
+        ("small-send", "64 bytes each, from here to the other end"),
+        ("small-receive", "64 bytes each, from the other end to here"),
+    ]),
+    unit: Unit::Count("datagrams"),
+    subject: "UDP datagrams",
+    about: "Sends datagrams at a rate or as fast as it goes; read has those that arrived, write those that were sent.",
+    relative: "iperf3 -u: it sends in bursts of a millisecond, and a run of it takes seconds",
+    program: None,
+    shortest_slice_ns: 50_000_000,
+    needs_peer: true,
+    prepare: client::prepare,
+};
+
+const RR: Definition = Definition {
+    name: "rr",
+    argument: Argument::Word(&[
+        ("tcp", "over TCP connections"),
+        ("udp", "by datagrams; one that gets no response is counted apart"),
+    ]),
+    unit: Unit::Time("round trip"),
+    subject: "network round trip",
+    about: "Sends 64 bytes and waits for 64 bytes, one at a time on each of numjobs connections.",
+    relative: "sockperf ping-pong (it shows half a round trip), netperf TCP_RR: a run of them takes seconds",
+    program: None,
+    shortest_slice_ns: 20_000_000,
+    needs_peer: true,
+    prepare: client::prepare,
+};

@@ -1,0 +1,553 @@
+//! The end that asks for slices: a control connection, and a resident thread for each flow.
+
+use super::control::{self, Reply, Request};
+use super::flow::{Flow, LONGEST_DATAGRAM, Order, PATIENCE_NS, Share, Socket, Stop};
+use super::hello::{ANSWER, Answer, Hello, Role, Token, VERSION, Verdict, shown, version};
+use super::lane::Lane;
+use super::{Exchange, Way};
+use crate::{Probe, ProbeError, ProbeSpec};
+use iotax_load::{Bound, SliceResult, SliceSpec, clock};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A connection that takes longer is a firewall's, mostly.
+const REACH: Duration = Duration::from_secs(5);
+/// Streams of a direction at most.
+const MOST_STREAMS: u32 = 64;
+/// A datagram with nothing but what it needs.
+const SMALL_DATAGRAM: u32 = 64;
+/// Both ends have so long to wake their threads, beside the way to the other.
+const LEAD_NS: u64 = 500_000;
+/// A slice whose threads were late is made again so often.
+const TRIES: u32 = 4;
+/// The clocks are compared so often before a slice, within so long.
+const LOOKS: u32 = 5;
+const LOOKS_NS: u64 = 5_000_000;
+/// A stream has reached its rate behind so many round trips, mostly.
+const ROUND_TRIPS_TO_GROW: u64 = 10;
+/// What is discarded for the path's sake is no longer.
+const MOST_DISCARDED_NS: u64 = 2_000_000_000;
+
+/// What a probe's flows are.
+#[derive(Clone, Copy)]
+struct Plan {
+    is_tcp: bool,
+    roles: &'static [Role],
+    is_small: bool,
+}
+
+fn plan(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
+    let large = |is_tcp, roles| Plan { is_tcp, roles, is_small: false };
+    let small = |roles| Plan { is_tcp: false, roles, is_small: true };
+    let word = spec.argument.as_deref().unwrap_or_default();
+    let is_tcp = spec.name == "tcp";
+    Ok(match (spec.name.as_str(), word) {
+        ("tcp" | "udp", "" | "send") => large(is_tcp, &[Role::Send]),
+        ("tcp" | "udp", "receive") => large(is_tcp, &[Role::Receive]),
+        ("tcp" | "udp", "both") => large(is_tcp, &[Role::Send, Role::Receive]),
+        ("udp", "small-send") => small(&[Role::Send]),
+        ("udp", "small-receive") => small(&[Role::Receive]),
+        ("rr", "" | "tcp") => large(true, &[Role::Ask]),
+        ("rr", "udp") => large(false, &[Role::Ask]),
+        _ => return Err(ProbeError::Unfit(format!("this version of iotax has no probe {spec}"))),
+    })
+}
+
+/// Connects, and starts the threads of all flows.
+///
+/// # Errors
+/// When the other end cannot be reached, or does not let us in; each says why and what to do.
+pub(super) fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
+    Ok(Box::new(Client::connect(spec)?))
+}
+
+struct Client {
+    spec: ProbeSpec,
+    plan: Plan,
+    peer: SocketAddr,
+    control: TcpStream,
+    session: u64,
+    lanes: Vec<(Role, Lane)>,
+    abort: Arc<AtomicBool>,
+    mss: u32,
+    slice: u32,
+    /// How long the last slice took to drain.
+    drain_ns: u64,
+    /// Why no more slices can be run.
+    broken: Option<String>,
+    exchange: Option<Exchange>,
+}
+
+/// The other end's clock.
+struct Clocks {
+    ahead_ns: i64,
+    round_trip_ns: u64,
+}
+
+impl Client {
+    fn connect(spec: &ProbeSpec) -> Result<Client, ProbeError> {
+        let plan = plan(spec)?;
+        let unfit = |why: &str| ProbeError::Unfit(format!("probe {spec}: {why}"));
+        let peer = spec.peer.ok_or_else(|| unfit("no other end is named"))?;
+        let token = spec.token.as_deref().ok_or_else(|| unfit("the token of the other end is not there"))?;
+        let token: Token = token.parse()?;
+        if spec.numjobs > MOST_STREAMS {
+            return Err(unfit(&format!(
+                "at most {MOST_STREAMS} streams of a direction, numjobs is {}",
+                spec.numjobs
+            )));
+        }
+        if spec.rate.is_some() && (plan.is_tcp || plan.roles == [Role::Ask]) {
+            return Err(unfit("a rate is for udp only; hint: leave it out"));
+        }
+        let control = dial(peer)?;
+        let hello = Hello { role: Role::Control, token, session: 0, index: 0 };
+        let session = introduce(&control, peer, &hello)?;
+        let set = control
+            .set_nodelay(true)
+            .and_then(|()| control.set_read_timeout(Some(REACH)))
+            .and_then(|()| control.set_write_timeout(Some(REACH)));
+        set.map_err(|source| system("set up the control connection", source))?;
+        let mss = iotax_sys::tcp::info(&control).map_or(0, |info| info.send_mss);
+        let mut client = Client {
+            spec: spec.clone(),
+            plan,
+            peer,
+            control,
+            session,
+            lanes: Vec::new(),
+            abort: Arc::new(AtomicBool::new(false)),
+            mss,
+            slice: 0,
+            drain_ns: 0,
+            broken: None,
+            exchange: None,
+        };
+        for _ in 0..spec.numjobs.max(1) {
+            for role in plan.roles {
+                client.open(*role, token)?;
+            }
+        }
+        Ok(client)
+    }
+
+    /// One more flow.
+    fn open(&mut self, role: Role, token: Token) -> Result<(), ProbeError> {
+        let index = self.lanes.len() as u32;
+        let hello = Hello { role, token, session: self.session, index };
+        let socket = match self.plan.is_tcp {
+            true => {
+                let stream = dial(self.peer)?;
+                introduce(&stream, self.peer, &hello)?;
+                Socket::Stream(stream)
+            }
+            false => Socket::Datagram(self.open_datagrams(&hello)?),
+        };
+        let cpus = &self.spec.cpus_allowed;
+        let cpu = cpus.get(self.lanes.len() % cpus.len().max(1)).copied();
+        let lane = Flow::new(socket, role, false, self.session, self.abort.clone())
+            .and_then(|flow| Lane::start(index, flow, cpu));
+        let lane = lane.map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput => ProbeError::Unfit(format!("probe {}: {error}", self.spec)),
+            _ => system("start a thread of a network probe", error),
+        })?;
+        self.lanes.push((role, lane));
+        Ok(())
+    }
+
+    /// Says hello by datagrams until the other end has heard one.
+    fn open_datagrams(&mut self, hello: &Hello) -> Result<UdpSocket, ProbeError> {
+        let local = self.control.local_addr().map_err(|error| system("read the own address", error))?;
+        let socket = UdpSocket::bind((local.ip(), 0))
+            .and_then(|socket| socket.connect(self.peer).map(|()| socket))
+            .map_err(|error| system("make a socket for datagrams", error))?;
+        let since = Instant::now();
+        while since.elapsed() < REACH {
+            // A refusal of an earlier one may come here; what counts is what the other end says.
+            let _ = socket.send(&hello.encode());
+            for wait_ms in [0, 2, 10, 50] {
+                std::thread::sleep(Duration::from_millis(wait_ms));
+                match self.ask(&Request::Flows)? {
+                    Reply::Flows { indices } if indices.contains(&hello.index) => return Ok(socket),
+                    Reply::Flows { .. } => {}
+                    other => return Err(self.odd(&other)),
+                }
+            }
+        }
+        Err(ProbeError::Failed(format!(
+            "TCP connections reach {0}, datagrams do not, within {1} s: a firewall that lets only TCP pass, or the other end serves as \
+             many flows as it can? hint: open UDP port {2} there too",
+            self.peer,
+            REACH.as_secs(),
+            self.peer.port()
+        )))
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Reply, ProbeError> {
+        self.say(request)?;
+        control::read(&self.control).map_err(|error| self.lost(&error))
+    }
+
+    fn say(&mut self, request: &Request) -> Result<(), ProbeError> {
+        control::write(&self.control, request).map_err(|error| self.lost(&error))
+    }
+
+    fn lost(&self, error: &io::Error) -> ProbeError {
+        let peer = self.peer;
+        ProbeError::Failed(match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                format!(
+                    "the other end, {peer}, does not answer any more; hint: is its machine still there, and the network between?"
+                )
+            }
+            ErrorKind::InvalidData => {
+                format!("the other end, {peer}, answered what this version does not understand: {error}")
+            }
+            _ => gone(peer),
+        })
+    }
+
+    fn odd(&self, reply: &Reply) -> ProbeError {
+        ProbeError::Failed(match reply {
+            Reply::Refused { why } => format!("the other end, {}, refused: {why}", self.peer),
+            _ => format!("the other end, {}, answered another question", self.peer),
+        })
+    }
+
+    /// Compares the clocks; of several looks the one with the shortest round trip.
+    fn clocks(&mut self) -> Result<Clocks, ProbeError> {
+        let (since_ns, mut best) = (clock::now(), None::<Clocks>);
+        for _ in 0..LOOKS {
+            let asked_ns = clock::now();
+            let now_ns = match self.ask(&Request::Clock)? {
+                Reply::Clock { now_ns } => now_ns,
+                other => return Err(self.odd(&other)),
+            };
+            let heard_ns = clock::now();
+            let round_trip_ns = heard_ns - asked_ns;
+            let ahead_ns = now_ns.wrapping_sub(asked_ns + round_trip_ns / 2) as i64;
+            if best.as_ref().is_none_or(|best| round_trip_ns < best.round_trip_ns) {
+                best = Some(Clocks { ahead_ns, round_trip_ns });
+            }
+            if heard_ns > since_ns + LOOKS_NS {
+                break;
+            }
+        }
+        best.ok_or_else(|| ProbeError::Failed(format!("the other end, {}, has no clock", self.peer)))
+    }
+
+    /// Nanoseconds that are discarded at the start.
+    fn discard_ns(&self, spec: &SliceSpec, round_trip_ns: u64) -> u64 {
+        let grown = if self.plan.is_tcp && self.plan.roles != [Role::Ask] { ROUND_TRIPS_TO_GROW } else { 1 };
+        let path_ns = (grown * round_trip_ns).max(2 * self.drain_ns).min(MOST_DISCARDED_NS);
+        spec.min_discard_ns.max(path_ns)
+    }
+
+    fn datagram_bytes(&self) -> u32 {
+        match (self.plan.is_small, self.mss) {
+            (true, _) => SMALL_DATAGRAM,
+            // A segment's headers are longer than a datagram's: what fits as the one fits as the other.
+            (false, mss @ 100..) => mss.min(LONGEST_DATAGRAM),
+            (false, _) => LONGEST_DATAGRAM,
+        }
+    }
+
+    /// Runs a slice; `None`: a thread of one end began too late.
+    fn attempt(&mut self, spec: &SliceSpec, window_ns: u64) -> Result<Option<SliceResult>, ProbeError> {
+        let clocks = self.clocks()?;
+        let discard_ns = self.discard_ns(spec, clocks.round_trip_ns);
+        let soon_ns = clock::now() + LEAD_NS + 2 * clocks.round_trip_ns;
+        let begin_ns =
+            spec.begin_ns.filter(|begin_ns| soon_ns <= begin_ns + discard_ns / 2).unwrap_or(soon_ns);
+        let from_ns = begin_ns + discard_ns;
+        self.slice = self.slice.wrapping_add(1);
+        let senders = u64::from(self.spec.numjobs.max(1));
+        let here = Order {
+            slice: self.slice,
+            begin_ns,
+            from_ns,
+            to_ns: from_ns + window_ns,
+            datagram_bytes: self.datagram_bytes(),
+            rate: self.spec.rate.map(|rate| (rate / senders).max(1)),
+            round_trip_ns: clocks.round_trip_ns,
+        };
+        let shifted = |ns: u64| ns.wrapping_add_signed(clocks.ahead_ns);
+        let (begin, from, to) = (shifted(here.begin_ns), shifted(here.from_ns), shifted(here.to_ns));
+        let there = Order { begin_ns: begin, from_ns: from, to_ns: to, ..here };
+        self.say(&Request::Slice(there))?;
+        self.lanes.iter().for_each(|(_, lane)| lane.order(here));
+        let own = self.own_shares(&here)?;
+        let rest_ns = here.to_ns.saturating_sub(clock::now()) + 3 * PATIENCE_NS;
+        let patient = |client: &Client, time| {
+            let set = client.control.set_read_timeout(Some(time));
+            set.map_err(|error| system("set the patience with the other end", error))
+        };
+        patient(self, Duration::from_nanos(rest_ns))?;
+        let reply = self.ask(&Request::Collect)?;
+        patient(self, REACH)?;
+        let Reply::Shares { shares } = reply else { return Err(self.odd(&reply)) };
+        let theirs: Option<Vec<Share>> = (0..own.len() as u32)
+            .map(|index| shares.iter().find(|(known, _)| *known == index).map(|(_, share)| share.clone()))
+            .collect();
+        let theirs =
+            theirs.ok_or_else(|| ProbeError::Failed(format!("{} did not answer of all flows", self.peer)))?;
+        if !theirs.iter().all(Share::is_possible) {
+            return Err(ProbeError::Failed(format!("{} answered counts that cannot be", self.peer)));
+        }
+        if let Some(why) = theirs.iter().find_map(|share| share.failed.as_ref()) {
+            return Err(ProbeError::Failed(format!(
+                "the other end, {}, could not end the slice: {why}",
+                self.peer
+            )));
+        }
+        let drain = |shares: &[Share], to_ns| {
+            shares.iter().map(|share| share.ended_ns.saturating_sub(to_ns)).max().unwrap_or(0)
+        };
+        self.drain_ns = drain(&own, here.to_ns).max(drain(&theirs, there.to_ns)).min(MOST_DISCARDED_NS);
+        let is_late = |shares: &[Share], from_ns| shares.iter().any(|share| share.began_ns > from_ns);
+        if is_late(&own, here.from_ns) || is_late(&theirs, there.from_ns) {
+            return Ok(None);
+        }
+        self.combine(&here, &clocks, &own, &theirs).map(Some)
+    }
+
+    /// What the own threads did.
+    fn own_shares(&mut self, order: &Order) -> Result<Vec<Share>, ProbeError> {
+        let until_ns = order.to_ns + 2 * PATIENCE_NS;
+        let mut shares = Vec::new();
+        for (_, lane) in &self.lanes {
+            let share = lane.share(Duration::from_nanos(until_ns.saturating_sub(clock::now())));
+            let peer = self.peer;
+            shares.push(match share {
+                Some(Ok(share)) => share,
+                Some(Err(Stop::Closed)) => return Err(ProbeError::Failed(gone(peer))),
+                Some(Err(stop @ Stop::System(..))) => {
+                    return Err(ProbeError::Failed(format!("probe {} with {peer}: {stop}", self.spec)));
+                }
+                Some(Err(stop)) => {
+                    return Err(ProbeError::Failed(format!(
+                        "the other end, {peer}, fell silent in a slice: {stop}; hint: is its machine still there, and the network between?"
+                    )));
+                }
+                None => return Err(ProbeError::Failed("a thread of the probe does not come to its end".into())),
+            });
+        }
+        Ok(shares)
+    }
+
+    fn combine(
+        &mut self,
+        order: &Order,
+        clocks: &Clocks,
+        own: &[Share],
+        theirs: &[Share],
+    ) -> Result<SliceResult, ProbeError> {
+        let window_ns = order.to_ns - order.from_ns;
+        let mut result = SliceResult {
+            window_start_ns: order.from_ns,
+            window_ns,
+            discarded_ns: order.from_ns - order.begin_ns,
+            drain_ns: self.drain_ns,
+            ..SliceResult::default()
+        };
+        let mut exchange = Exchange {
+            round_trip_ns: clocks.round_trip_ns,
+            mss: self.mss,
+            datagram_bytes: (!self.plan.is_tcp && self.plan.roles != [Role::Ask])
+                .then_some(order.datagram_bytes),
+            ..Exchange::default()
+        };
+        // What arrived in the whole slice, each way.
+        let mut whole = [0_u64; 2];
+        for (number, (role, _)) in self.lanes.iter().enumerate() {
+            let (near, far) = (&own[number], &theirs[number]);
+            result.cpu_user_ns += near.cpu_user_ns;
+            result.cpu_system_ns += near.cpu_system_ns;
+            exchange.peer_cpu_user_ns += far.cpu_user_ns;
+            exchange.peer_cpu_system_ns += far.cpu_system_ns;
+            let (sender, receiver) = if *role == Role::Receive { (far, near) } else { (near, far) };
+            if *role == Role::Ask {
+                result.read.ios += near.units;
+                result.read.bytes += near.bytes;
+                result.read.latency.merge(&near.latency);
+                result.in_flight_ns += near.in_flight_ns;
+                result.served_ns += near.served_ns;
+                result.discarded_ios += near.outside;
+                exchange.unanswered += near.unanswered;
+                whole[0] += near.units + near.outside;
+                continue;
+            }
+            result.discarded_ios += receiver.outside;
+            let arrived = match (self.plan.is_tcp, role) {
+                (true, Role::Send) => &mut result.write,
+                _ => &mut result.read,
+            };
+            arrived.ios += receiver.units;
+            arrived.bytes += receiver.bytes;
+            if !self.plan.is_tcp {
+                result.write.ios += sender.units;
+                result.write.bytes += sender.bytes;
+            }
+            let way = if *role == Role::Send { &mut exchange.to_peer } else { &mut exchange.from_peer };
+            let way = way.get_or_insert_with(Way::default);
+            way.sent += sender.marked;
+            way.lost += sender.marked.saturating_sub(receiver.marked);
+            way.reordered += receiver.reordered;
+            way.duplicates += receiver.duplicates;
+            way.retransmits += sender.retransmits;
+            way.bytes += receiver.bytes;
+            whole[usize::from(*role == Role::Receive)] += receiver.units + receiver.outside;
+        }
+        let is_asked =
+            |way: usize| self.lanes.iter().any(|(role, _)| usize::from(*role == Role::Receive) == way);
+        // A window in which nothing arrived is a stall, and counts as it is; a slice in which nothing did is no measurement.
+        if (0..2).any(|way| is_asked(way) && whole[way] == 0) {
+            return Err(ProbeError::Unfit(format!(
+                "probe {} with {}: nothing arrived in a slice of {:.0} ms; hint: a longer slice; does a firewall or a limiter \
+                 between the ends swallow it?",
+                self.spec,
+                self.peer,
+                (order.to_ns - order.begin_ns) as f64 / 1e6
+            )));
+        }
+        self.exchange = Some(exchange);
+        Ok(result)
+    }
+}
+
+impl Probe for Client {
+    fn name(&self) -> String {
+        self.spec.to_string()
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
+        if let Some(why) = &self.broken {
+            return Err(ProbeError::Failed(why.clone()));
+        }
+        let Bound::Time { ns } = spec.bound else {
+            return Err(ProbeError::Unfit(format!("probe {} has slices by time only", self.spec)));
+        };
+        self.exchange = None;
+        let bytes = self.datagram_bytes();
+        if self
+            .spec
+            .rate
+            .is_some_and(|rate| u128::from(rate) * u128::from(ns) < u128::from(bytes) * 1_000_000_000)
+        {
+            return Err(ProbeError::Unfit(format!(
+                "probe {}: its rate sends no datagram of {bytes} bytes in a window of {:.0} ms; hint: a higher rate or a longer slice",
+                self.spec,
+                ns as f64 / 1e6
+            )));
+        }
+        for _ in 0..TRIES {
+            match self.attempt(spec, ns) {
+                Ok(Some(result)) => return Ok(result),
+                Ok(None) => {}
+                Err(error @ ProbeError::Unfit(_)) => return Err(error),
+                Err(error) => {
+                    self.broken = Some(error.to_string());
+                    self.abort.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        Err(ProbeError::Unfit(format!(
+            "probe {} with {}: threads woke up later than the discarded start of the slice, {TRIES} times; hint: a longer discarded start, \
+             or less other load at both ends",
+            self.spec, self.peer
+        )))
+    }
+
+    fn exchange(&self) -> Option<Exchange> {
+        self.exchange.clone()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.abort.store(true, Ordering::Relaxed);
+    }
+}
+
+fn dial(peer: SocketAddr) -> Result<TcpStream, ProbeError> {
+    TcpStream::connect_timeout(&peer, REACH).map_err(|error| {
+        let (port, ip, limit) = (peer.port(), peer.ip(), REACH.as_secs());
+        ProbeError::Failed(match error.kind() {
+            ErrorKind::TimedOut => format!(
+                "cannot reach {peer} within {limit} s: a firewall or another network between the ends? hint: let TCP and UDP port {port} pass \
+                 there, or give the other end a port that may pass"
+            ),
+            ErrorKind::ConnectionRefused => format!(
+                "{peer} refuses connections: nothing listens there any more, or a firewall rejects them; hint: ss -ltn there shows who listens"
+            ),
+            ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => format!(
+                "no way leads from here to {peer}: {error}; hint: ip route get {ip} shows which would be taken"
+            ),
+            _ => format!("cannot connect to {peer}: {error}"),
+        })
+    })
+}
+
+/// Says hello; the session.
+fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<u64, ProbeError> {
+    let failed = |why: String| Err(ProbeError::Failed(why));
+    let mut bytes = [0; ANSWER];
+    let mut filled = 0;
+    let heard = stream
+        .set_read_timeout(Some(REACH))
+        .and_then(|()| stream.write_all(&hello.encode()))
+        .and_then(|()| {
+            while filled < ANSWER {
+                match stream.read(&mut bytes[filled..])? {
+                    0 => return Err(ErrorKind::UnexpectedEof.into()),
+                    more => filled += more,
+                }
+            }
+            Ok(())
+        });
+    let first = &bytes[..filled];
+    if filled > 0 && version(first).is_none() {
+        return failed(format!(
+            "{peer} is no iotax that listens: it answered \"{}\"; hint: another program has that port",
+            shown(first)
+        ));
+    }
+    if let Some(other) = version(first).filter(|other| *other != VERSION) {
+        return failed(format!(
+            "{peer} speaks version {other} of the protocol, this iotax version {VERSION}; hint: the same iotax at both ends"
+        ));
+    }
+    match (heard, Answer::decode(&bytes)) {
+        (Err(error), _) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            failed(format!(
+                "{peer} accepts connections and does not answer within {} s; hint: is it an iotax that listens?",
+                REACH.as_secs()
+            ))
+        }
+        (Err(_), _) => failed(format!(
+            "{peer} closed the connection without an answer; hint: is it an iotax that listens, and no other program?"
+        )),
+        (Ok(()), Some(Answer { verdict: Verdict::Welcome, session })) => Ok(session),
+        (Ok(()), Some(Answer { verdict: Verdict::WrongToken, .. })) => failed(format!(
+            "{peer} does not know the token: it was started anew meanwhile, or is another's; hint: take the token that it shows"
+        )),
+        (Ok(()), Some(Answer { verdict: Verdict::Full, .. })) => failed(format!(
+            "{peer} serves as many clients or flows as it can; hint: fewer streams, or end other clients of it"
+        )),
+        (Ok(()), _) => {
+            failed(format!("{peer} does not know what was asked of it; hint: the same iotax at both ends"))
+        }
+    }
+}
+
+fn gone(peer: SocketAddr) -> String {
+    format!("the other end, {peer}, closed the connection; hint: does iotax still run there?")
+}
+
+fn system(action: &str, source: io::Error) -> ProbeError {
+    ProbeError::System { action: action.to_owned(), source }
+}

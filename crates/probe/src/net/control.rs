@@ -1,0 +1,98 @@
+//! What crosses the control connection: requests of the client and replies of the server, JSON behind its length.
+
+use super::flow::{Order, Share};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
+
+/// No frame is longer.
+const LONGEST: usize = 256 << 10;
+
+/// What a client asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Request {
+    /// What time it is.
+    Clock,
+    /// Which flows are there.
+    Flows,
+    /// A slice by the server's clock; has no reply.
+    Slice(Order),
+    /// What the flows did in it.
+    Collect,
+}
+
+/// What a server replies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Reply {
+    /// CLOCK_MONOTONIC there.
+    Clock {
+        /// Nanoseconds.
+        now_ns: u64,
+    },
+    /// Their numbers.
+    Flows {
+        /// In the order in which they came.
+        indices: Vec<u32>,
+    },
+    /// Of each flow, with its number.
+    Shares {
+        /// In no order.
+        shares: Vec<(u32, Share)>,
+    },
+    /// It was not done.
+    Refused {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Writes a frame.
+///
+/// # Errors
+/// The connection's.
+pub(super) fn write(mut to: impl Write, what: &impl Serialize) -> io::Result<()> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, what)?;
+    let length = (frame.len() - 4) as u32;
+    frame[..4].copy_from_slice(&length.to_be_bytes());
+    to.write_all(&frame)
+}
+
+/// Reads one.
+///
+/// # Errors
+/// The connection's; of a frame that is too long or not what is expected.
+pub(super) fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let length = u32::from_be_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes")));
+    }
+    let mut frame = vec![0; length];
+    from.read_exact(&mut frame)?;
+    Ok(serde_json::from_slice(&frame)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_read_back_and_odd_ones_refused() {
+        let mut bytes = Vec::new();
+        write(&mut bytes, &Request::Slice(Order::default())).unwrap();
+        write(&mut bytes, &Request::Collect).unwrap();
+        let mut from = &bytes[..];
+        assert_eq!(read::<Request>(&mut from).unwrap(), Request::Slice(Order::default()));
+        assert_eq!(read::<Request>(&mut from).unwrap(), Request::Collect);
+        assert_eq!(read::<Request>(&mut from).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        for odd in
+            [&b"\xff\xff\xff\xff{}"[..], b"\0\0\0\x02{}", b"\0\0\0\x03\"no", b"\0\0\0\x09\"clock\"", b"\0\0"]
+        {
+            assert!(read::<Request>(odd).is_err(), "{odd:?}");
+        }
+    }
+}

@@ -1,0 +1,635 @@
+//! What a thread does with its socket in a slice: send, receive, ask, echo; over a stream or by datagrams. Both ends use it.
+//!
+//! What counts is what arrives in the window, by the clock of the end at which it arrives. The content of a stream is bytes below
+//! 0x80, and a last byte of 0xff ends the slice: who receives looks at one byte of what a call gave, and the stream is quiet until the next
+//! slice. A datagram begins with a [`Header`].
+
+use super::hello::{Role, part};
+use super::sequence::Sequence;
+use iotax_load::cpu::Cpu;
+use iotax_load::{Histogram, clock};
+use serde::{Deserialize, Serialize};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Bytes of a write or read of a stream, as iperf3's.
+pub(super) const BLOCK: usize = 128 << 10;
+/// Bytes of a request and of its response, both ways.
+pub(super) const MESSAGE: usize = 64;
+/// Of a datagram, without the headers of IP and UDP.
+pub(super) const LONGEST_DATAGRAM: u32 = 1400;
+/// So long a call blocks at most, before the thread looks whether it is to end.
+const TICK: Duration = Duration::from_millis(20);
+/// An end that hears nothing for so long, when there should be something, gives up.
+pub(super) const PATIENCE_NS: u64 = 10_000_000_000;
+/// The last byte of a slice.
+const END: u8 = 0xff;
+/// A datagram is asked for once more at the earliest after this.
+const SHORTEST_WAIT_NS: u64 = 200_000_000;
+
+/// A slice, by the clock of the end that holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Order {
+    /// Its number in the session.
+    pub(super) slice: u32,
+    /// When the load begins.
+    pub(super) begin_ns: u64,
+    /// When the window begins.
+    pub(super) from_ns: u64,
+    /// When both end.
+    pub(super) to_ns: u64,
+    /// Bytes of a datagram.
+    pub(super) datagram_bytes: u32,
+    /// Bytes a second of each flow that sends datagrams.
+    pub(super) rate: Option<u64>,
+    /// A round trip of the quiet path.
+    pub(super) round_trip_ns: u64,
+}
+
+impl Order {
+    /// Whether that is within the window.
+    fn holds(&self, ns: u64) -> bool {
+        (self.from_ns..self.to_ns).contains(&ns)
+    }
+
+    /// So long nothing arrives when nothing more will.
+    fn quiet_ns(&self) -> u64 {
+        TICK.as_nanos() as u64 + 2 * self.round_trip_ns
+    }
+
+    /// Why a server does not do it.
+    pub(super) fn unfit(&self, now_ns: u64) -> Option<&'static str> {
+        const MOST_NS: u64 = 600_000_000_000;
+        let in_order = self.begin_ns <= self.from_ns && self.from_ns < self.to_ns;
+        match self {
+            _ if !in_order => Some("a slice whose times are not in order"),
+            _ if self.to_ns > now_ns.saturating_add(MOST_NS) => {
+                Some("a slice that ends in more than ten minutes")
+            }
+            _ if self.round_trip_ns > PATIENCE_NS => Some("a round trip of more than ten seconds"),
+            _ if !(Header::BYTES as u32..=LONGEST_DATAGRAM).contains(&self.datagram_bytes) => {
+                Some("a size of datagrams that is not 24 to 1400 bytes")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What one end of a flow did in a slice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Share {
+    /// When the thread began with it, by its clock.
+    pub(super) began_ns: u64,
+    /// When it was done, nothing in flight.
+    pub(super) ended_ns: u64,
+    /// Blocks, datagrams, round trips in the window.
+    pub(super) units: u64,
+    /// Their bytes.
+    pub(super) bytes: u64,
+    /// Units outside it.
+    pub(super) outside: u64,
+    /// Datagrams that the sender sent in its window; of the end that receives, those of these that arrived, whenever.
+    pub(super) marked: u64,
+    /// Datagrams that came behind one that was sent later.
+    pub(super) reordered: u64,
+    /// Datagrams that came once more.
+    pub(super) duplicates: u64,
+    /// Segments sent again, of a stream.
+    pub(super) retransmits: u64,
+    /// Asked without an answer.
+    pub(super) unanswered: u64,
+    /// CPU time of the thread over the slice.
+    pub(super) cpu_user_ns: u64,
+    /// In the kernel.
+    pub(super) cpu_system_ns: u64,
+    /// Why it did not come to its end.
+    pub(super) failed: Option<String>,
+    /// Times of round trips.
+    #[serde(skip)]
+    pub(super) latency: Histogram,
+    /// Round trips in flight, summed up over the window.
+    #[serde(skip)]
+    pub(super) in_flight_ns: u64,
+    /// Times of the round trips that ended in the window, summed up.
+    #[serde(skip)]
+    pub(super) served_ns: u64,
+}
+
+impl Share {
+    /// Whether its counts can be of a slice: they come from another machine, and are added up.
+    pub(super) fn is_possible(&self) -> bool {
+        let counts = [
+            self.units,
+            self.bytes,
+            self.outside,
+            self.marked,
+            self.reordered,
+            self.duplicates,
+            self.retransmits,
+            self.cpu_user_ns,
+            self.cpu_system_ns,
+        ];
+        counts.into_iter().all(|count| count < 1 << 50)
+    }
+
+    fn count(&mut self, order: &Order, now_ns: u64, bytes: usize) {
+        match order.holds(now_ns) {
+            true => {
+                self.units += 1;
+                self.bytes += bytes as u64;
+            }
+            false => self.outside += 1,
+        }
+    }
+
+    /// As the generator counts I/Os: those that ended in the window; times of these unless they took longer than the discarded
+    /// start, of which those are kept that began in it.
+    fn round_trip(&mut self, order: &Order, asked_ns: u64, now_ns: u64) {
+        let took_ns = now_ns - asked_ns;
+        self.count(order, now_ns, MESSAGE);
+        if order.holds(now_ns) {
+            self.served_ns += took_ns;
+        }
+        self.in_flight_ns += now_ns.min(order.to_ns).saturating_sub(asked_ns.max(order.from_ns));
+        let is_short = took_ns <= order.from_ns - order.begin_ns;
+        if order.holds(if is_short { now_ns } else { asked_ns }) {
+            self.latency.record(took_ns);
+        }
+    }
+}
+
+/// Why a flow did not come to the end of a slice.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Stop {
+    /// By the other end.
+    #[error("it closed the connection")]
+    Closed,
+    /// This end wants no more.
+    #[error("the slice was given up")]
+    Aborted,
+    /// Nothing came.
+    #[error("nothing came from it for {} s", PATIENCE_NS / 1_000_000_000)]
+    Silent,
+    /// The system refused.
+    #[error("cannot {0}: {1}")]
+    System(&'static str, io::Error),
+}
+
+/// Before each datagram's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Header {
+    session: u64,
+    slice: u32,
+    kind: Kind,
+    number: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Sent outside the window.
+    Outside,
+    /// Sent in it.
+    Marked,
+    /// The slice is over; its number is how many were sent.
+    End,
+}
+
+const KINDS: [Kind; 3] = [Kind::Outside, Kind::Marked, Kind::End];
+
+impl Header {
+    const BYTES: usize = 24;
+
+    fn write(&self, into: &mut [u8]) {
+        into[..8].copy_from_slice(&self.session.to_be_bytes());
+        into[8..12].copy_from_slice(&self.slice.to_be_bytes());
+        into[12..16].copy_from_slice(&(self.kind as u32).to_be_bytes());
+        into[16..24].copy_from_slice(&self.number.to_be_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Option<Header> {
+        if bytes.len() < Header::BYTES {
+            return None;
+        }
+        Some(Header {
+            session: u64::from_be_bytes(part(bytes, 0)),
+            slice: u32::from_be_bytes(part(bytes, 8)),
+            kind: *KINDS.get(u32::from_be_bytes(part(bytes, 12)) as usize)?,
+            number: u64::from_be_bytes(part(bytes, 16)),
+        })
+    }
+}
+
+/// A connected socket.
+pub(super) enum Socket {
+    /// TCP.
+    Stream(TcpStream),
+    /// UDP.
+    Datagram(UdpSocket),
+}
+
+/// One end of a flow.
+pub(super) struct Flow {
+    socket: Socket,
+    role: Role,
+    is_server: bool,
+    session: u64,
+    abort: Arc<AtomicBool>,
+    /// What is sent, or into what is received.
+    buffer: Vec<u8>,
+}
+
+impl Flow {
+    /// Of a socket, with the role of the client's end.
+    ///
+    /// # Errors
+    /// When the socket cannot be set up.
+    pub(super) fn new(
+        socket: Socket,
+        role: Role,
+        is_server: bool,
+        session: u64,
+        abort: Arc<AtomicBool>,
+    ) -> io::Result<Flow> {
+        match &socket {
+            Socket::Stream(stream) => {
+                stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(TICK))?;
+                stream.set_write_timeout(Some(TICK))?;
+                stream.set_nodelay(role == Role::Ask)?;
+            }
+            Socket::Datagram(socket) => {
+                socket.set_read_timeout(Some(TICK))?;
+                socket.set_write_timeout(Some(TICK))?;
+            }
+        }
+        // Not of one value: a tunnel that compresses would carry it for nothing.
+        let mut random = iotax_load::Random::new(session, 0);
+        let buffer = (0..BLOCK).map(|_| (random.next() >> 57) as u8).collect();
+        Ok(Flow { socket, role, is_server, session, abort, buffer })
+    }
+
+    /// Does its part of a slice.
+    ///
+    /// # Errors
+    /// Why it did not come to the end.
+    pub(super) fn run(&mut self, order: &Order) -> Result<Share, Stop> {
+        let (began_ns, cpu) = (clock::now(), Cpu::of_thread());
+        let mut share = match (&self.socket, self.role, self.is_server) {
+            (Socket::Stream(stream), Role::Send, false) | (Socket::Stream(stream), Role::Receive, true) => {
+                self.send_stream(stream, order)
+            }
+            (Socket::Stream(stream), Role::Ask, false) => self.ask_stream(stream, order),
+            (Socket::Stream(stream), Role::Ask, true) => self.echo_stream(stream, order),
+            (Socket::Datagram(socket), Role::Send, false)
+            | (Socket::Datagram(socket), Role::Receive, true) => {
+                send_datagrams(socket, order, &self.abort, self.session, &mut self.buffer)
+            }
+            (Socket::Datagram(socket), Role::Ask, false) => self.ask_datagrams(socket, order),
+            (Socket::Datagram(socket), Role::Ask, true) => self.echo_datagrams(socket, order),
+            (Socket::Stream(stream), ..) => receive_stream(stream, order, &self.abort, &mut self.buffer),
+            (Socket::Datagram(socket), ..) => {
+                receive_datagrams(socket, order, &self.abort, self.session, &mut self.buffer)
+            }
+        }?;
+        let cpu = Cpu::of_thread().since(cpu);
+        (share.cpu_user_ns, share.cpu_system_ns) = (cpu.user_ns, cpu.system_ns);
+        (share.began_ns, share.ended_ns) = (began_ns, clock::now());
+        Ok(share)
+    }
+
+    /// Blocks one after the other until the end of the window.
+    fn send_stream(&self, mut stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
+        let again = |stream: &TcpStream| iotax_sys::tcp::info(stream).map_or(0, |info| info.retransmits);
+        let (mut share, before) = (Share::default(), again(stream));
+        wait(order.begin_ns, &self.abort)?;
+        while clock::now() < order.to_ns {
+            check(&self.abort)?;
+            match stream.write(&self.buffer) {
+                Ok(bytes) => share.count(order, clock::now(), bytes),
+                Err(error) => pass("send", error)?,
+            }
+        }
+        // At once, also what is not a whole segment.
+        let nodelay = |on| stream.set_nodelay(on).map_err(|error| Stop::System("set TCP_NODELAY", error));
+        nodelay(true)?;
+        put(stream, &[END], order.to_ns + PATIENCE_NS, &self.abort)?;
+        nodelay(false)?;
+        share.retransmits = u64::from(again(stream).saturating_sub(before));
+        Ok(share)
+    }
+
+    fn ask_stream(&self, stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
+        let (mut share, mut message) = (Share::default(), [0; MESSAGE]);
+        wait(order.begin_ns, &self.abort)?;
+        loop {
+            let asked_ns = clock::now();
+            let is_last = asked_ns >= order.to_ns;
+            message[MESSAGE - 1] = if is_last { END } else { 0 };
+            put(stream, &message, asked_ns + PATIENCE_NS, &self.abort)?;
+            fill(stream, &mut message, asked_ns + PATIENCE_NS, &self.abort)?;
+            if is_last {
+                return Ok(share);
+            }
+            share.round_trip(order, asked_ns, clock::now());
+        }
+    }
+
+    fn echo_stream(&self, stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
+        let (mut share, mut message) = (Share::default(), [0; MESSAGE]);
+        let give_up_ns = order.to_ns + PATIENCE_NS;
+        while message[MESSAGE - 1] != END {
+            fill(stream, &mut message, give_up_ns, &self.abort)?;
+            put(stream, &message, give_up_ns, &self.abort)?;
+            share.count(order, clock::now(), MESSAGE);
+        }
+        Ok(share)
+    }
+
+    fn ask_datagrams(&self, socket: &UdpSocket, order: &Order) -> Result<Share, Stop> {
+        let mut share = Share::default();
+        let (mut message, mut answer) = ([0; MESSAGE], [0; MESSAGE]);
+        let mut header = Header { session: self.session, slice: order.slice, kind: Kind::Marked, number: 0 };
+        let wait_ns = SHORTEST_WAIT_NS.max(4 * order.round_trip_ns);
+        wait(order.begin_ns, &self.abort)?;
+        loop {
+            let asked_ns = clock::now();
+            if asked_ns >= order.to_ns {
+                break;
+            }
+            header.number += 1;
+            header.write(&mut message);
+            send_one(socket, &message)?;
+            loop {
+                check(&self.abort)?;
+                let given = receive_one(socket, &mut answer)?;
+                let now_ns = clock::now();
+                if given.is_some_and(|bytes| Header::read(&answer[..bytes]) == Some(header)) {
+                    share.round_trip(order, asked_ns, now_ns);
+                    break;
+                }
+                if now_ns > asked_ns + wait_ns {
+                    share.unanswered += 1;
+                    break;
+                }
+            }
+        }
+        end(socket, header, &mut message)?;
+        Ok(share)
+    }
+
+    fn echo_datagrams(&self, socket: &UdpSocket, order: &Order) -> Result<Share, Stop> {
+        let (mut share, mut message) = (Share::default(), [0; MESSAGE]);
+        let until_ns = order.to_ns + order.quiet_ns();
+        loop {
+            check(&self.abort)?;
+            let bytes = receive_one(socket, &mut message)?.unwrap_or(0);
+            match Header::read(&message[..bytes]).filter(|header| header.is_of(self.session, order)) {
+                Some(Header { kind: Kind::End, .. }) => return Ok(share),
+                Some(_) => {
+                    send_one(socket, &message[..bytes])?;
+                    share.count(order, clock::now(), bytes);
+                }
+                None if clock::now() > until_ns => return Ok(share),
+                None => {}
+            }
+        }
+    }
+}
+
+impl Header {
+    fn is_of(&self, session: u64, order: &Order) -> bool {
+        self.session == session && self.slice == order.slice
+    }
+}
+
+fn receive_stream(
+    mut stream: &TcpStream,
+    order: &Order,
+    abort: &AtomicBool,
+    buffer: &mut [u8],
+) -> Result<Share, Stop> {
+    let (mut share, mut all) = (Share::default(), 0);
+    let mut give_up_ns = order.to_ns + PATIENCE_NS;
+    loop {
+        check(abort)?;
+        match stream.read(buffer) {
+            Ok(0) => return Err(Stop::Closed),
+            Ok(bytes) => {
+                let now_ns = clock::now();
+                share.count(order, now_ns, bytes);
+                all += bytes as u64;
+                if buffer[bytes - 1] == END {
+                    // As many blocks as they would be: how the kernel cuts what arrives means nothing.
+                    share.units = share.bytes.div_ceil(BLOCK as u64);
+                    share.outside = (all - share.bytes).div_ceil(BLOCK as u64);
+                    return Ok(share);
+                }
+                give_up_ns = give_up_ns.max(now_ns + PATIENCE_NS);
+            }
+            Err(error) => {
+                pass("receive", error)?;
+                if clock::now() > give_up_ns {
+                    return Err(Stop::Silent);
+                }
+            }
+        }
+    }
+}
+
+fn send_datagrams(
+    socket: &UdpSocket,
+    order: &Order,
+    abort: &AtomicBool,
+    session: u64,
+    buffer: &mut [u8],
+) -> Result<Share, Stop> {
+    let mut share = Share::default();
+    let datagram = &mut buffer[..order.datagram_bytes as usize];
+    let interval_ns = order.rate.map(|rate| order.datagram_bytes as f64 * 1e9 / rate.max(1) as f64);
+    let mut header = Header { session, slice: order.slice, kind: Kind::Outside, number: 0 };
+    wait(order.begin_ns, abort)?;
+    loop {
+        check(abort)?;
+        let due_ns =
+            interval_ns.map_or(0, |interval| order.begin_ns + (header.number as f64 * interval) as u64);
+        if due_ns >= order.to_ns {
+            wait(order.to_ns, abort)?;
+        } else if clock::now() < due_ns {
+            // It wakes some tens of microseconds late, and sends what is due by then.
+            clock::sleep_until(due_ns.min(clock::now() + TICK.as_nanos() as u64));
+            continue;
+        }
+        let now_ns = clock::now();
+        if now_ns >= order.to_ns {
+            break;
+        }
+        header.kind = if order.holds(now_ns) { Kind::Marked } else { Kind::Outside };
+        header.write(datagram);
+        if send_one(socket, datagram)? {
+            header.number += 1;
+            share.count(order, now_ns, datagram.len());
+            share.marked += u64::from(header.kind == Kind::Marked);
+        }
+    }
+    end(socket, header, datagram)?;
+    Ok(share)
+}
+
+fn receive_datagrams(
+    socket: &UdpSocket,
+    order: &Order,
+    abort: &AtomicBool,
+    session: u64,
+    buffer: &mut [u8],
+) -> Result<Share, Stop> {
+    let (mut share, mut seen) = (Share::default(), Sequence::new());
+    let (mut last_ns, mut sent) = (order.to_ns, None);
+    loop {
+        check(abort)?;
+        let given = receive_one(socket, buffer)?;
+        let now_ns = clock::now();
+        match given.and_then(|bytes| Header::read(&buffer[..bytes])).filter(|one| one.is_of(session, order)) {
+            Some(Header { kind: Kind::End, number, .. }) => sent = Some(number),
+            Some(Header { kind, number, .. }) => {
+                last_ns = last_ns.max(now_ns);
+                if seen.note(number) {
+                    share.count(order, now_ns, given.unwrap_or(0));
+                    share.marked += u64::from(kind == Kind::Marked);
+                }
+            }
+            None => {}
+        }
+        let is_whole = sent == Some(seen.distinct);
+        // Behind the last one of the sender some may come that were overtaken.
+        let is_quiet = given.is_none() && (sent.is_some() || now_ns > last_ns + order.quiet_ns());
+        if is_whole || is_quiet || now_ns > order.to_ns + PATIENCE_NS {
+            (share.reordered, share.duplicates) = (seen.reordered, seen.duplicates);
+            return Ok(share);
+        }
+    }
+}
+
+/// Says that the slice is over, some times: a full queue drops.
+fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), Stop> {
+    Header { kind: Kind::End, ..header }.write(datagram);
+    for wait_ms in [0, 1, 2, 4] {
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        send_one(socket, &datagram[..Header::BYTES])?;
+    }
+    Ok(())
+}
+
+/// Whether it was sent: not where a queue of this end is full.
+fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, Stop> {
+    match socket.send(datagram) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error()) => Ok(false),
+        Err(error) => pass("send a datagram", error).map(|()| false),
+    }
+}
+
+/// Its bytes; `None`: none came for a while.
+fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Result<Option<usize>, Stop> {
+    match socket.recv(into) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) => pass("receive a datagram", error).map(|()| None),
+    }
+}
+
+fn check(abort: &AtomicBool) -> Result<(), Stop> {
+    if abort.load(Ordering::Relaxed) { Err(Stop::Aborted) } else { Ok(()) }
+}
+
+/// Until then, with a look now and then whether all is given up.
+fn wait(until_ns: u64, abort: &AtomicBool) -> Result<(), Stop> {
+    let tick_ns = TICK.as_nanos() as u64;
+    while clock::now() + 2 * tick_ns < until_ns {
+        check(abort)?;
+        std::thread::sleep(TICK);
+    }
+    clock::wait_until(until_ns);
+    Ok(())
+}
+
+/// Lets errors pass that only say that a call took its time.
+fn pass(action: &'static str, error: io::Error) -> Result<(), Stop> {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
+            Err(Stop::Closed)
+        }
+        // Datagrams: the other end's machine says that nobody takes them any more.
+        ErrorKind::ConnectionRefused => Err(Stop::Closed),
+        _ => Err(Stop::System(action, error)),
+    }
+}
+
+fn put(mut stream: &TcpStream, mut bytes: &[u8], give_up_ns: u64, abort: &AtomicBool) -> Result<(), Stop> {
+    while !bytes.is_empty() {
+        check(abort)?;
+        match stream.write(bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) => pass("send", error)?,
+        }
+        if !bytes.is_empty() && clock::now() > give_up_ns {
+            return Err(Stop::Silent);
+        }
+    }
+    Ok(())
+}
+
+fn fill(mut stream: &TcpStream, into: &mut [u8], give_up_ns: u64, abort: &AtomicBool) -> Result<(), Stop> {
+    let mut filled = 0;
+    while filled < into.len() {
+        check(abort)?;
+        match stream.read(&mut into[filled..]) {
+            Ok(0) => return Err(Stop::Closed),
+            Ok(bytes) => filled += bytes,
+            Err(error) => {
+                pass("receive", error)?;
+                if clock::now() > give_up_ns {
+                    return Err(Stop::Silent);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn headers_are_read_back_and_no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Some(header) = Header::read(&bytes) {
+                let mut again = bytes.clone();
+                header.write(&mut again);
+                prop_assert_eq!(again, bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_trip_is_kept_by_its_end_if_it_is_short_and_by_its_beginning_if_it_is_long() {
+        let order = Order { begin_ns: 100, from_ns: 200, to_ns: 300, ..Order::default() };
+        let kept = |asked_ns, now_ns| {
+            let mut share = Share::default();
+            share.round_trip(&order, asked_ns, now_ns);
+            (share.units, share.latency.count(), share.in_flight_ns)
+        };
+        assert_eq!(kept(150, 199), (0, 0, 0));
+        assert_eq!(kept(150, 210), (1, 1, 10));
+        assert_eq!(kept(250, 310), (0, 0, 50));
+        assert_eq!(kept(190, 299), (1, 0, 99), "long, and began before the window");
+        assert_eq!(kept(250, 900), (0, 1, 50), "long, and began in it");
+        assert_eq!(kept(110, 900), (0, 0, 100));
+    }
+}

@@ -1,0 +1,241 @@
+//! The first bytes of a connection, and the first datagram of a flow: what it is for, and the token. Their beginning, magic and
+//! version, is the same in every version, so that ends of two versions can say so.
+
+use crate::ProbeError;
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
+
+/// Of the protocol; raised with every change of what crosses the network.
+pub(super) const VERSION: u32 = 1;
+const MAGIC: [u8; 8] = *b"iotaxnet";
+/// Bytes of magic and version.
+pub(super) const FOREWORD: usize = 12;
+/// Bytes of a [`Hello`].
+pub(super) const HELLO: usize = 64;
+/// Bytes of an [`Answer`].
+pub(super) const ANSWER: usize = 32;
+
+/// Without it nobody is served: a random number.
+#[derive(Clone, Copy)]
+pub(super) struct Token([u8; 16]);
+
+impl Token {
+    /// A new one.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(super) fn random() -> Result<Token, ProbeError> {
+        random().map(Token)
+    }
+
+    /// Whether it is that one; takes the same time whatever differs.
+    fn is(&self, other: &[u8]) -> bool {
+        other.len() == 16 && self.0.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+    }
+}
+
+/// Random bytes.
+///
+/// # Errors
+/// When the system has none.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], ProbeError> {
+    let mut bytes = [0; N];
+    match getrandom(&mut bytes[..], GetRandomFlags::empty()) {
+        Ok(given) if given == N => Ok(bytes),
+        Ok(_) => Err(ProbeError::Failed("the system gave too few random bytes".into())),
+        Err(error) => Err(ProbeError::System { action: "get random bytes".into(), source: error.into() }),
+    }
+}
+
+/// 32 hexadecimal digits.
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Token {
+    type Err = ProbeError;
+
+    fn from_str(text: &str) -> Result<Token, ProbeError> {
+        let digit = |at: usize| text.as_bytes().get(at).and_then(|digit| (*digit as char).to_digit(16));
+        let bytes: Option<Vec<u8>> =
+            (0..16).map(|at| Some((digit(2 * at)? << 4 | digit(2 * at + 1)?) as u8)).collect();
+        match bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()) {
+            Some(bytes) if text.len() == 32 => Ok(Token(bytes)),
+            _ => Err(ProbeError::Unfit(
+                "the token of the other end is not 32 hexadecimal digits; hint: copy it from the end that listens"
+                    .into(),
+            )),
+        }
+    }
+}
+
+/// What a connection is for, as the client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Requests and replies about slices.
+    Control,
+    /// The client sends.
+    Send,
+    /// The client receives.
+    Receive,
+    /// The client asks, the server echoes.
+    Ask,
+}
+
+const ROLES: [Role; 4] = [Role::Control, Role::Send, Role::Receive, Role::Ask];
+
+/// The first words of a client.
+#[derive(Clone, Copy)]
+pub(super) struct Hello {
+    /// What for.
+    pub(super) role: Role,
+    /// The proof.
+    pub(super) token: Token,
+    /// The session that it belongs to; 0 of [`Role::Control`], which begins one.
+    pub(super) session: u64,
+    /// Number of the flow in its session.
+    pub(super) index: u32,
+}
+
+impl Hello {
+    pub(super) fn encode(&self) -> [u8; HELLO] {
+        let mut bytes = [0; HELLO];
+        bytes[..FOREWORD].copy_from_slice(&foreword());
+        bytes[12] = self.role as u8;
+        bytes[16..32].copy_from_slice(&self.token.0);
+        bytes[32..40].copy_from_slice(&self.session.to_be_bytes());
+        bytes[40..44].copy_from_slice(&self.index.to_be_bytes());
+        bytes
+    }
+
+    /// Checks and reads what a client wrote.
+    ///
+    /// # Errors
+    /// What is to be answered.
+    pub(super) fn decode(bytes: &[u8; HELLO], token: &Token) -> Result<Hello, Verdict> {
+        let role = ROLES.get(usize::from(bytes[12]));
+        match (version(bytes), role) {
+            (Some(VERSION), _) if !token.is(&bytes[16..32]) => Err(Verdict::WrongToken),
+            (Some(VERSION), Some(role)) => Ok(Hello {
+                role: *role,
+                token: *token,
+                session: u64::from_be_bytes(part(bytes, 32)),
+                index: u32::from_be_bytes(part(bytes, 40)),
+            }),
+            (Some(VERSION), None) => Err(Verdict::Unknown),
+            _ => Err(Verdict::OtherVersion),
+        }
+    }
+}
+
+/// What the server says to a [`Hello`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Come in.
+    Welcome,
+    /// The ends do not understand each other.
+    OtherVersion,
+    /// It is not this server's.
+    WrongToken,
+    /// As many as it serves are there.
+    Full,
+    /// There is no such session or flow.
+    Unknown,
+}
+
+const VERDICTS: [Verdict; 5] =
+    [Verdict::Welcome, Verdict::OtherVersion, Verdict::WrongToken, Verdict::Full, Verdict::Unknown];
+
+/// A verdict, with the session that began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) verdict: Verdict,
+    pub(super) session: u64,
+}
+
+impl Answer {
+    pub(super) fn encode(self) -> [u8; ANSWER] {
+        let mut bytes = [0; ANSWER];
+        bytes[..FOREWORD].copy_from_slice(&foreword());
+        bytes[12] = self.verdict as u8;
+        bytes[16..24].copy_from_slice(&self.session.to_be_bytes());
+        bytes
+    }
+
+    /// `None`: of no version that this one understands.
+    pub(super) fn decode(bytes: &[u8; ANSWER]) -> Option<Answer> {
+        let verdict = *VERDICTS.get(usize::from(bytes[12]))?;
+        Some(Answer { verdict, session: u64::from_be_bytes(part(bytes, 16)) })
+    }
+}
+
+/// The version of whoever wrote these bytes; `None`: it is no iotax.
+pub(super) fn version(bytes: &[u8]) -> Option<u32> {
+    let foreword = bytes.get(..FOREWORD)?;
+    foreword.starts_with(&MAGIC).then(|| u32::from_be_bytes(part(foreword, 8)))
+}
+
+fn foreword() -> [u8; FOREWORD] {
+    let mut bytes = [0; FOREWORD];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..].copy_from_slice(&VERSION.to_be_bytes());
+    bytes
+}
+
+/// `N` bytes from `at` on, which are there.
+pub(super) fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut part = [0; N];
+    part.copy_from_slice(&bytes[at..at + N]);
+    part
+}
+
+/// What somebody else wrote, for an error: the first of it, readable.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    bytes.iter().take_while(|byte| **byte != b'\n').take(24).fold(String::new(), |mut text, byte| {
+        // A string takes what is written to it.
+        let _ = write!(text, "{}", byte.escape_ascii());
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_it_is_written() {
+        let (one, two) = (Token::random().unwrap(), Token::random().unwrap());
+        assert!(one.to_string().parse::<Token>().unwrap().is(&one.0));
+        assert!(!one.is(&two.0) && !one.is(&one.0[..15]));
+        for odd in ["", "12", &"g".repeat(32), &"a".repeat(33), &"ä".repeat(16)] {
+            assert!(odd.parse::<Token>().is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_hello_is_read_back_and_each_fault_has_its_answer() {
+        let token = Token::random().unwrap();
+        let hello = Hello { role: Role::Ask, token, session: 7, index: 3 };
+        let read = Hello::decode(&hello.encode(), &token).unwrap();
+        assert_eq!((read.role, read.session, read.index), (Role::Ask, 7, 3));
+        let with = |at: usize, byte: u8| {
+            let mut bytes = hello.encode();
+            bytes[at] = byte;
+            Hello::decode(&bytes, &token).err()
+        };
+        assert_eq!(with(0, b'x'), Some(Verdict::OtherVersion));
+        assert_eq!(with(11, 9), Some(Verdict::OtherVersion));
+        assert_eq!(with(12, 9), Some(Verdict::Unknown));
+        assert_eq!(with(16, token.0[0] ^ 1), Some(Verdict::WrongToken));
+        for verdict in VERDICTS {
+            let answer = Answer { verdict, session: 1 << 60 };
+            assert_eq!(Answer::decode(&answer.encode()), Some(answer));
+            assert_eq!(version(&answer.encode()), Some(VERSION));
+        }
+        assert_eq!((version(b"SSH-2.0-OpenSSH"), version(b"iot")), (None, None));
+        assert_eq!(shown(b"SSH-2.0\x07\r\nmore"), "SSH-2.0\\x07\\r");
+    }
+}

@@ -1,0 +1,89 @@
+//! A resident thread with one end of a flow: it waits for orders, does its part of a slice, and gives what it did.
+
+use super::flow::{Flow, Order, Share, Stop};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Buffers are on the heap.
+const STACK: usize = 256 << 10;
+
+/// The thread. Dropping it ends it, once a slice that runs is at its end or given up.
+pub(super) struct Lane {
+    /// The flow's number in its session.
+    pub(super) index: u32,
+    orders: Option<Sender<Order>>,
+    shares: Receiver<Result<Share, Stop>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lane {
+    /// Starts it, on a processor if one is given.
+    ///
+    /// # Errors
+    /// When there can be no thread, or not on that processor.
+    pub(super) fn start(index: u32, mut flow: Flow, cpu: Option<u32>) -> io::Result<Lane> {
+        let (orders, asked) = channel::<Order>();
+        let (answer, shares) = channel();
+        let (tell, seated) = channel();
+        let body = move || {
+            let sat = cpu.map_or(Ok(()), sit);
+            let may_work = sat.is_ok();
+            if tell.send(sat).is_err() || !may_work {
+                return;
+            }
+            while let Ok(order) = asked.recv() {
+                if answer.send(flow.run(&order)).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("probe-net".into()).stack_size(STACK).spawn(body)?;
+        let lane = Lane { index, orders: Some(orders), shares, thread: Some(thread) };
+        seated.recv().map_err(|_| io::Error::other("the thread ended at once"))??;
+        Ok(lane)
+    }
+
+    /// Orders a slice.
+    pub(super) fn order(&self, order: Order) {
+        // A thread that is gone gives no share, which says so.
+        let _ = self.orders.as_ref().map(|orders| orders.send(order));
+    }
+
+    /// What it did; `None`: not within that time.
+    ///
+    /// # Errors
+    /// Why the slice did not come to its end.
+    pub(super) fn share(&self, within: Duration) -> Option<Result<Share, Stop>> {
+        match self.shares.recv_timeout(within) {
+            Ok(share) => Some(share),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Some(Err(Stop::System("run a slice", io::Error::other("the thread ended by a panic"))))
+            }
+        }
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        // One that panicked has said so.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn sit(cpu: u32) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    if (cpu as usize) < CpuSet::MAX_CPU {
+        set.set(cpu as usize);
+    }
+    sched_setaffinity(None, &set).map_err(|error| {
+        let words = format!(
+            "processor {cpu} is not there or not allowed to this process ({error}); hint: leave cpus_allowed out, or name others"
+        );
+        io::Error::new(io::ErrorKind::InvalidInput, words)
+    })
+}

@@ -1,0 +1,295 @@
+//! What lies between this place and an address, as facts: which way the kernel takes, over which interface, and what that can do.
+
+use super::netlink::{self, Link, Route};
+use crate::ProbeError;
+use iotax_sys::child::{ends_with_us, output_within};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How far the other end is, as the kernel's route says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathKind {
+    /// An address of this machine.
+    SameHost,
+    /// On the link of an interface, without a router: a switch, a bridge, a tunnel.
+    SameSubnet,
+    /// Behind a router, at an address of a private network.
+    Routed,
+    /// Behind a router, at a public address.
+    Public,
+}
+
+/// A path and the interface that it begins at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathFacts {
+    /// The address that this place sends from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<IpAddr>,
+    /// The other end's.
+    pub peer: IpAddr,
+    /// How far it is.
+    pub kind: PathKind,
+    /// The first router on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<IpAddr>,
+    /// Name of the interface.
+    pub interface: String,
+    /// Of the route, or the interface, bytes.
+    pub mtu: u32,
+    /// What makes the interface: `loopback`, `veth`, `bridge`, `tun`, or the driver of a virtual machine's card, `virtio_net`; `None`:
+    /// hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_kind: Option<String>,
+    /// Megabits a second that the interface says; a virtual one mostly says nothing, or a figure that means nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_mbit: Option<u32>,
+    /// `full` or `half`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplex: Option<String>,
+    /// Driver of the card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// Receive queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rx_queues: Option<u32>,
+    /// Transmit queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tx_queues: Option<u32>,
+    /// What the card or the kernel's network stack does in larger pieces, by ethtool's names; `None`: ethtool is not installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offloads: Option<BTreeMap<String, bool>>,
+}
+
+/// Offloads that change what a byte costs.
+const OFFLOADS: [&str; 9] = [
+    "rx-checksumming",
+    "tx-checksumming",
+    "scatter-gather",
+    "tcp-segmentation-offload",
+    "generic-segmentation-offload",
+    "generic-receive-offload",
+    "large-receive-offload",
+    "tx-udp-segmentation",
+    "rx-gro-hw",
+];
+/// Drivers of cards that a hypervisor makes.
+const OF_HYPERVISORS: [&str; 9] =
+    ["virtio_net", "vmxnet3", "hv_netvsc", "mana", "ena", "gve", "xen_netfront", "vif", "iavf"];
+const ETHTOOL_WITHIN: Duration = Duration::from_secs(5);
+const SYS: &str = "/sys/class/net";
+
+/// The facts of the path to an address, as this place sees it now.
+///
+/// # Errors
+/// When no way leads there.
+pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
+    let route = netlink::route(peer).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NetworkUnreachable | std::io::ErrorKind::HostUnreachable => ProbeError::Unfit(
+            format!("no way leads from here to {peer}; hint: ip route shows which ways there are"),
+        ),
+        _ => ProbeError::System { action: format!("find the route to {peer}"), source },
+    })?;
+    let link = netlink::link(route.interface)
+        .map_err(|source| ProbeError::System { action: "look at the interface of a route".into(), source })?;
+    let offloads = ethtool(&link.name);
+    Ok(combine(peer, &route, &link, Path::new(SYS), offloads.as_deref()))
+}
+
+/// What `ethtool -k` prints; `None`: it is not there, or does not know the interface.
+fn ethtool(interface: &str) -> Option<String> {
+    let mut command = Command::new("ethtool");
+    command.args(["-k", interface]).env("LC_ALL", "C");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = ends_with_us(&mut command).spawn().ok()?;
+    let output = output_within(child, ETHTOOL_WITHIN).ok()??;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Of what was read.
+fn combine(peer: IpAddr, route: &Route, link: &Link, sys: &Path, ethtool: Option<&str>) -> PathFacts {
+    let folder = sys.join(&link.name);
+    let read = |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
+    let driver = fs::read_link(folder.join("device/driver"))
+        .ok()
+        .and_then(|driver| Some(driver.file_name()?.to_string_lossy().into_owned()));
+    let of_hypervisor = driver.clone().filter(|driver| OF_HYPERVISORS.contains(&driver.as_str()));
+    let is_loopback = route.is_local && link.kind.is_none() && driver.is_none();
+    let kernel_made = || (driver.is_none() && folder.join("tun_flags").exists()).then(|| "tun".to_owned());
+    PathFacts {
+        local: route.source,
+        peer,
+        kind: kind(peer, route),
+        gateway: route.gateway,
+        interface: link.name.clone(),
+        mtu: route.mtu.unwrap_or(link.mtu),
+        virtual_kind: match is_loopback {
+            true => Some("loopback".into()),
+            false => link.kind.clone().or(of_hypervisor).or_else(kernel_made),
+        },
+        // -1 of one that does not know.
+        speed_mbit: read("speed").and_then(|speed| speed.parse().ok()).filter(|speed| *speed > 0),
+        duplex: read("duplex").filter(|duplex| matches!(duplex.as_str(), "full" | "half")),
+        driver,
+        rx_queues: queues(&folder, "rx-"),
+        tx_queues: queues(&folder, "tx-"),
+        offloads: ethtool.map(offloads),
+    }
+}
+
+fn kind(peer: IpAddr, route: &Route) -> PathKind {
+    match (route.is_local, route.gateway) {
+        (true, _) => PathKind::SameHost,
+        (false, None) => PathKind::SameSubnet,
+        (false, Some(_)) if is_public(peer) => PathKind::Public,
+        (false, Some(_)) => PathKind::Routed,
+    }
+}
+
+/// Not of the ranges that are kept for private networks, providers' own, links and examples.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, ..] = address.octets();
+            let is_shared = a == 100 && (64..128).contains(&b);
+            let is_for_tests = a == 198 && (18..20).contains(&b);
+            !(address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_documentation()
+                || address.is_unspecified()
+                || is_shared
+                || is_for_tests)
+        }
+        IpAddr::V6(address) => {
+            let first = address.segments()[0];
+            // 2000::/3 without 2001:db8::/32.
+            first & 0xe000 == 0x2000 && !(first == 0x2001 && address.segments()[1] == 0x0db8)
+        }
+    }
+}
+
+fn queues(folder: &Path, begins: &str) -> Option<u32> {
+    let entries = fs::read_dir(folder.join("queues")).ok()?;
+    let is_one = |name: &str| name.starts_with(begins);
+    let number = entries.flatten().filter(|entry| is_one(&entry.file_name().to_string_lossy())).count();
+    (number > 0).then_some(number as u32)
+}
+
+/// `name: on [fixed]` of those that matter.
+fn offloads(text: &str) -> BTreeMap<String, bool> {
+    let one = |line: &str| {
+        let (name, state) = line.trim().split_once(':')?;
+        let state = match state.split_whitespace().next()? {
+            "on" => true,
+            "off" => false,
+            _ => return None,
+        };
+        OFFLOADS.contains(&name).then(|| (name.to_owned(), state))
+    };
+    text.lines().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn to(peer: &str, gateway: Option<&str>) -> PathKind {
+        kind(ip(peer), &Route { gateway: gateway.map(ip), ..Route::default() })
+    }
+
+    #[test]
+    fn paths_are_told_apart_by_route_and_address() {
+        assert_eq!(kind(ip("10.0.0.1"), &Route { is_local: true, ..Route::default() }), PathKind::SameHost);
+        assert_eq!(to("10.0.0.2", None), PathKind::SameSubnet);
+        assert_eq!(to("8.8.8.8", None), PathKind::SameSubnet, "hosters give public addresses to one switch");
+        let routed = [
+            "10.1.0.2",
+            "192.168.9.9",
+            "172.16.0.1",
+            "100.64.3.2",
+            "169.254.1.1",
+            "192.0.2.7",
+            "fd00::9",
+            "fe80::1",
+            "2001:db8::1",
+        ];
+        for peer in routed {
+            assert_eq!(to(peer, Some("10.0.0.1")), PathKind::Routed, "{peer}");
+        }
+        for peer in ["8.8.8.8", "100.128.0.1", "172.32.0.1", "198.20.0.1", "2a01:4f8::1", "2001:4860::1"] {
+            assert_eq!(to(peer, Some("10.0.0.1")), PathKind::Public, "{peer}");
+        }
+    }
+
+    const ETHTOOL: &str = "Features for eth0:\nrx-checksumming: on [fixed]\ntx-checksumming: on\n\ttx-checksum-ipv4: off [fixed]\n\
+        tcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\ngeneric-receive-offload: off\nlarge-receive-offload: off [fixed]\n\
+        highdma: on [fixed]\n";
+
+    /// Files of /sys/class/net/NAME.
+    fn interface(files: &[(&str, &str)], driver: Option<&str>, queues: &[&str]) -> tempfile::TempDir {
+        let sys = tempfile::tempdir().unwrap();
+        let folder = sys.path().join("eth0");
+        fs::create_dir_all(folder.join("device")).unwrap();
+        files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+        if let Some(driver) = driver {
+            symlink(format!("/sys/bus/virtio/drivers/{driver}"), folder.join("device/driver")).unwrap();
+        }
+        queues.iter().for_each(|name| fs::create_dir_all(folder.join("queues").join(name)).unwrap());
+        sys
+    }
+
+    fn facts_of(sys: &tempfile::TempDir, link_kind: Option<&str>, ethtool: Option<&str>) -> PathFacts {
+        let route = Route { interface: 2, source: Some(ip("10.0.0.1")), ..Route::default() };
+        let link = Link { name: "eth0".into(), mtu: 1500, kind: link_kind.map(str::to_owned) };
+        combine(ip("10.0.0.2"), &route, &link, sys.path(), ethtool)
+    }
+
+    #[test]
+    fn a_card_of_hardware_has_speed_queues_and_offloads() {
+        let files = [("speed", "25000\n"), ("duplex", "full\n")];
+        let sys = interface(&files, Some("mlx5_core"), &["rx-0", "rx-1", "tx-0", "tx-1", "tx-2"]);
+        let facts = facts_of(&sys, None, Some(ETHTOOL));
+        assert_eq!((facts.speed_mbit, facts.duplex.as_deref()), (Some(25_000), Some("full")));
+        assert_eq!((facts.rx_queues, facts.tx_queues), (Some(2), Some(3)));
+        assert_eq!((facts.driver.as_deref(), facts.virtual_kind.as_deref()), (Some("mlx5_core"), None));
+        let offloads = facts.offloads.clone().unwrap();
+        assert_eq!((offloads.len(), offloads["tcp-segmentation-offload"]), (5, true));
+        assert_eq!((offloads["generic-receive-offload"], offloads["rx-checksumming"]), (false, true));
+        assert_eq!(
+            serde_json::from_str::<PathFacts>(&serde_json::to_string(&facts).unwrap()).unwrap(),
+            facts
+        );
+    }
+
+    #[test]
+    fn what_is_virtual_says_so() {
+        let unknown = [("speed", "-1\n"), ("duplex", "unknown\n")];
+        let guest = facts_of(&interface(&unknown, Some("virtio_net"), &["rx-0", "tx-0"]), None, None);
+        assert_eq!((guest.virtual_kind.as_deref(), guest.speed_mbit), (Some("virtio_net"), None));
+        assert_eq!((guest.duplex, guest.offloads), (None, None));
+        let veth = facts_of(&interface(&[("speed", "10000\n")], None, &[]), Some("veth"), None);
+        assert_eq!((veth.virtual_kind.as_deref(), veth.rx_queues), (Some("veth"), None));
+        let tun = facts_of(&interface(&[("tun_flags", "0x1001\n")], None, &[]), None, None);
+        assert_eq!(tun.virtual_kind.as_deref(), Some("tun"));
+    }
+
+    #[test]
+    fn this_machines_own_address_is_on_the_loopback() {
+        let facts = facts(ip("127.0.0.1")).unwrap();
+        assert_eq!((facts.kind, facts.interface.as_str()), (PathKind::SameHost, "lo"));
+        assert_eq!(facts.virtual_kind.as_deref(), Some("loopback"));
+        assert!(facts.mtu >= 1280 && facts.gateway.is_none());
+    }
+}

@@ -1,0 +1,98 @@
+//! Which numbers of a sequence have arrived: new ones, late ones, and such as came twice.
+
+/// So far back it is known which number has come.
+const REACH: u64 = 1 << 14;
+
+/// The numbers that arrived. Memory of fixed size: of a number that is further back than [`REACH`] it is taken that it comes for the first time.
+pub(super) struct Sequence {
+    /// A bit for each of the last numbers.
+    bits: Vec<u64>,
+    /// The next number, were all in order.
+    next: u64,
+    /// Different ones that came.
+    pub(super) distinct: u64,
+    /// Of these, behind one with a higher number.
+    pub(super) reordered: u64,
+    /// Came once more.
+    pub(super) duplicates: u64,
+}
+
+impl Sequence {
+    pub(super) fn new() -> Sequence {
+        Sequence { bits: vec![0; (REACH / 64) as usize], next: 0, distinct: 0, reordered: 0, duplicates: 0 }
+    }
+
+    /// Notes an arrival; whether it is the first of its number.
+    pub(super) fn note(&mut self, number: u64) -> bool {
+        if number >= self.next {
+            let passed = (number - self.next).min(REACH);
+            for skipped in number - passed..number {
+                self.set(skipped, false);
+            }
+            self.set(number, true);
+            self.next = number.saturating_add(1);
+            self.distinct += 1;
+            return true;
+        }
+        let within = self.next - number <= REACH;
+        if within && self.is_set(number) {
+            self.duplicates += 1;
+            return false;
+        }
+        if within {
+            self.set(number, true);
+        }
+        self.distinct += 1;
+        self.reordered += 1;
+        true
+    }
+
+    fn set(&mut self, number: u64, to: bool) {
+        let (word, bit) = place(number);
+        self.bits[word] = self.bits[word] & !bit | if to { bit } else { 0 };
+    }
+
+    fn is_set(&self, number: u64) -> bool {
+        let (word, bit) = place(number);
+        self.bits[word] & bit != 0
+    }
+}
+
+fn place(number: u64) -> (usize, u64) {
+    let at = number % REACH;
+    ((at / 64) as usize, 1 << (at % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn counts_are_those_of_a_set(numbers in prop::collection::vec(0..2000_u64, 0..600), base in 0..1_u64 << 60) {
+            let (mut sequence, mut seen, mut highest) = (Sequence::new(), BTreeSet::new(), None);
+            let (mut reordered, mut duplicates) = (0, 0);
+            for number in numbers.iter().map(|number| base + number) {
+                let is_new = seen.insert(number);
+                prop_assert_eq!(sequence.note(number), is_new);
+                duplicates += u64::from(!is_new);
+                reordered += u64::from(is_new && highest.is_some_and(|highest| number < highest));
+                highest = highest.max(Some(number));
+            }
+            prop_assert_eq!(
+                (sequence.distinct, sequence.reordered, sequence.duplicates),
+                (seen.len() as u64, reordered, duplicates)
+            );
+        }
+    }
+
+    #[test]
+    fn a_far_jump_forgets_and_the_end_of_all_numbers_is_no_trouble() {
+        let mut sequence = Sequence::new();
+        assert!(sequence.note(5) && sequence.note(5 + 3 * REACH) && sequence.note(u64::MAX));
+        assert!(sequence.note(5 + REACH), "too far back to know, and it did not come");
+        assert_eq!((sequence.distinct, sequence.duplicates), (4, 0));
+    }
+}

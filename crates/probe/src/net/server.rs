@@ -1,0 +1,458 @@
+//! The end that listens: one thread looks at what comes to the port, one serves the control connection of each session, one each flow.
+//!
+//! Nothing that comes is trusted before its hello was checked. A stranger has two seconds and 64 bytes; when more wait than there is
+//! room for, the one that waits longest goes, since a client speaks at once. Only who has the token costs threads and memory, and of
+//! these there is a most too.
+
+use super::control::{self, Reply, Request};
+use super::flow::{BLOCK, Flow, Order, PATIENCE_NS, Share, Socket};
+use super::hello::{Answer, FOREWORD, HELLO, Hello, Role, Token, Verdict, random, version};
+use super::lane::Lane;
+use crate::ProbeError;
+use iotax_load::clock;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Connections that have not said what they are.
+const MOST_STRANGERS: usize = 64;
+/// So long they may take.
+const STRANGER_NS: u64 = 2_000_000_000;
+/// Sessions at once.
+const MOST_SESSIONS: usize = 64;
+/// Flows at once, of all sessions: a thread each, and with it a block of memory: 32 MiB.
+const MOST_FLOWS: usize = (32 << 20) / BLOCK;
+/// How often what has ended is looked for.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+/// A client that is not heard of for so long has lost its network.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// Ports that are tried until one is free for TCP and for UDP.
+const TRIES: usize = 16;
+
+/// Listens until it is dropped, which ends all its threads and connections.
+pub struct Server {
+    address: SocketAddr,
+    token: Token,
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Stop {
+    asked: AtomicBool,
+    wake: OwnedFd,
+}
+
+impl Server {
+    /// Listens at an address of this place, TCP and UDP at the same port; `None`: one that is free.
+    ///
+    /// # Errors
+    /// When the port is taken, or the address is not this place's.
+    pub fn listen(bind: IpAddr, port: Option<u16>) -> Result<Server, ProbeError> {
+        let (tcp, udp) = sockets(bind, port)?;
+        let system = |action: &str| {
+            let action = action.to_owned();
+            move |source: io::Error| ProbeError::System { action, source }
+        };
+        let address = tcp.local_addr().map_err(system("read the address that is listened at"))?;
+        let token = Token::random()?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|error| system("make an event")(error.into()))?;
+        let stop = Arc::new(Stop { asked: AtomicBool::new(false), wake });
+        let mut door =
+            Door { tcp, udp, token, stop: stop.clone(), strangers: Vec::new(), sessions: BTreeMap::new() };
+        let thread = std::thread::Builder::new()
+            .name("probe-net-door".into())
+            .spawn(move || door.keep())
+            .map_err(system("start a thread"))?;
+        Ok(Server { address, token, stop, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What a client needs to be let in: 32 hexadecimal digits, others in every server.
+    pub fn token(&self) -> String {
+        self.token.to_string()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.asked.store(true, Ordering::Release);
+        // It fails only if so many wakes wait that one more changes nothing.
+        let _ = rustix::io::write(&self.stop.wake, &1_u64.to_ne_bytes());
+        // One that panicked has said so.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Both sockets, at one port.
+fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), ProbeError> {
+    let mut last = None;
+    for _ in 0..TRIES {
+        let both = || {
+            let tcp = TcpListener::bind((bind, port.unwrap_or(0)))?;
+            let udp = datagrams(tcp.local_addr()?)?;
+            tcp.set_nonblocking(true)?;
+            udp.set_nonblocking(true)?;
+            Ok((tcp, udp))
+        };
+        match both() {
+            Ok(both) => return Ok(both),
+            Err(error) => last = Some(error),
+        }
+        if port.is_some() {
+            break;
+        }
+    }
+    let error: io::Error = last.unwrap_or_else(|| io::Error::from(ErrorKind::AddrInUse));
+    let at = SocketAddr::new(bind, port.unwrap_or(0));
+    Err(ProbeError::Unfit(match error.kind() {
+        ErrorKind::AddrInUse => format!(
+            "cannot listen at {at}: the port is taken by another program; hint: name another, or none, and a free one is found (ss -lntup shows who has it)"
+        ),
+        ErrorKind::AddrNotAvailable => {
+            format!(
+                "cannot listen at {bind}: it is no address of this place; hint: ip addr shows those that are"
+            )
+        }
+        ErrorKind::PermissionDenied => {
+            format!("cannot listen at {at}: {error}; hint: ports below 1024 are for root, take a higher one")
+        }
+        _ => format!("cannot listen at {at}: {error}"),
+    }))
+}
+
+/// A socket for datagrams beside others of this process at the same port.
+fn datagrams(at: SocketAddr) -> io::Result<UdpSocket> {
+    let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_reuseport(&socket, true)?;
+    rustix::net::bind(&socket, &at)?;
+    Ok(UdpSocket::from(socket))
+}
+
+/// A connection that has not said what it is.
+struct Stranger {
+    stream: TcpStream,
+    since_ns: u64,
+    bytes: [u8; HELLO],
+    filled: usize,
+    /// It has its answer, and only has to go: were it closed with bytes unread, the answer could be lost.
+    is_answered: bool,
+}
+
+/// What the thread at the port has of a session.
+struct Session {
+    lanes: Sender<Lane>,
+    flows: Vec<u32>,
+    control: TcpStream,
+    abort: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+/// The thread that looks at what comes.
+struct Door {
+    tcp: TcpListener,
+    udp: UdpSocket,
+    token: Token,
+    stop: Arc<Stop>,
+    strangers: Vec<Stranger>,
+    sessions: BTreeMap<u64, Session>,
+}
+
+impl Door {
+    fn keep(&mut self) {
+        while !self.stop.asked.load(Ordering::Acquire) {
+            self.sleep();
+            self.reap();
+            self.accept();
+            self.hear_strangers();
+            self.hear_datagrams();
+        }
+        for session in self.sessions.values() {
+            session.end();
+        }
+        for (_, session) in std::mem::take(&mut self.sessions) {
+            drop(session.lanes);
+            // One that panicked has said so.
+            let _ = session.thread.join();
+        }
+    }
+
+    /// Until something comes.
+    fn sleep(&self) {
+        let fds = [self.stop.wake.as_fd(), self.tcp.as_fd(), self.udp.as_fd()];
+        let all = fds.into_iter().chain(self.strangers.iter().map(|one| one.stream.as_fd()));
+        let mut polled: Vec<PollFd> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        if poll(&mut polled, Some(&LOOK)).is_err() {
+            // Of memory, or by a signal: not in a busy loop.
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Lets go of sessions and strangers that are at their end.
+    fn reap(&mut self) {
+        let ended: Vec<u64> =
+            self.sessions.iter().filter(|(_, one)| one.thread.is_finished()).map(|(id, _)| *id).collect();
+        for id in ended {
+            let _ = self.sessions.remove(&id).map(|session| session.thread.join());
+        }
+        let now_ns = clock::now();
+        self.strangers.retain(|one| now_ns.saturating_sub(one.since_ns) < STRANGER_NS);
+    }
+
+    fn accept(&mut self) {
+        // So many at a time that those who are there are heard too.
+        for _ in 0..MOST_STRANGERS {
+            match self.tcp.accept() {
+                Ok((stream, _)) if stream.set_nonblocking(true).is_ok() => {
+                    if self.strangers.len() >= MOST_STRANGERS {
+                        self.strangers.remove(0);
+                    }
+                    let (since_ns, bytes) = (clock::now(), [0; HELLO]);
+                    self.strangers.push(Stranger { stream, since_ns, bytes, filled: 0, is_answered: false });
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    // No descriptors are left, mostly: not in a busy loop.
+                    return std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }
+    }
+
+    fn hear_strangers(&mut self) {
+        for mut stranger in std::mem::take(&mut self.strangers) {
+            match stranger.hear() {
+                Heard::Nothing => self.strangers.push(stranger),
+                Heard::End => {}
+                Heard::Hello => {
+                    let hello = Hello::decode(&stranger.bytes, &self.token);
+                    match hello.and_then(|hello| self.admit(hello, &stranger.stream)) {
+                        Ok(()) => {}
+                        Err(verdict) if stranger.refuse(verdict) => self.strangers.push(stranger),
+                        Err(_) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// A client that has the token.
+    fn admit(&mut self, hello: Hello, stream: &TcpStream) -> Result<(), Verdict> {
+        // What fails below is of descriptors, memory or threads.
+        let full = |_| Verdict::Full;
+        let own = stream.try_clone().map_err(full)?;
+        match hello.role {
+            Role::Control => {
+                let id = u64::from_be_bytes(random().map_err(|_| Verdict::Full)?);
+                if self.sessions.len() >= MOST_SESSIONS {
+                    return Err(Verdict::Full);
+                }
+                own.set_nonblocking(false).map_err(full)?;
+                let session = Session::start(own).map_err(full)?;
+                self.sessions.insert(id, session);
+                self.answer(stream, id);
+            }
+            role => {
+                let abort = self.room(hello.session, hello.index)?;
+                let id = hello.session;
+                let flow = Flow::new(Socket::Stream(own), role, true, id, abort).map_err(full)?;
+                self.add(id, Lane::start(hello.index, flow, None).map_err(full)?);
+                // Last: the client may order a slice of it at once.
+                self.answer(stream, id);
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&self, mut stream: &TcpStream, session: u64) {
+        // 32 bytes into an empty buffer; a client that is gone ends its session by that.
+        let _ = stream.write_all(&Answer { verdict: Verdict::Welcome, session }.encode());
+    }
+
+    /// Whether there is room for one more flow of a session, which does not have it yet.
+    fn room(&self, id: u64, index: u32) -> Result<Arc<AtomicBool>, Verdict> {
+        let session = self.sessions.get(&id).ok_or(Verdict::Unknown)?;
+        let flows: usize = self.sessions.values().map(|session| session.flows.len()).sum();
+        match session.flows.contains(&index) {
+            true => Err(Verdict::Unknown),
+            false if flows >= MOST_FLOWS => Err(Verdict::Full),
+            false => Ok(session.abort.clone()),
+        }
+    }
+
+    fn add(&mut self, id: u64, lane: Lane) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.flows.push(lane.index);
+            // A session that has just ended drops it.
+            let _ = session.lanes.send(lane);
+        }
+    }
+
+    fn hear_datagrams(&mut self) {
+        let mut bytes = [0; HELLO + 1];
+        for _ in 0..MOST_STRANGERS {
+            match self.udp.recv_from(&mut bytes) {
+                Ok((HELLO, from)) => {
+                    let mut hello = [0; HELLO];
+                    hello.copy_from_slice(&bytes[..HELLO]);
+                    if let Ok(hello) = Hello::decode(&hello, &self.token) {
+                        // The client asks the control connection what has come of it.
+                        let _ = self.admit_datagrams(hello, from);
+                    }
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn admit_datagrams(&mut self, hello: Hello, from: SocketAddr) -> io::Result<()> {
+        let refused = |verdict| io::Error::other(format!("{verdict:?}"));
+        if hello.role == Role::Control {
+            return Err(refused(Verdict::Unknown));
+        }
+        let abort = self.room(hello.session, hello.index).map_err(refused)?;
+        let Some(session) = self.sessions.get(&hello.session) else { return Ok(()) };
+        // At the address that the client reaches, from which it expects the answers.
+        let socket = datagrams(session.control.local_addr()?)?;
+        socket.connect(from)?;
+        let flow = Flow::new(Socket::Datagram(socket), hello.role, true, hello.session, abort)?;
+        self.add(hello.session, Lane::start(hello.index, flow, None)?);
+        Ok(())
+    }
+}
+
+enum Heard {
+    /// Not all yet.
+    Nothing,
+    /// It went, or is to go.
+    End,
+    /// All of it.
+    Hello,
+}
+
+impl Stranger {
+    fn hear(&mut self) -> Heard {
+        if self.is_answered {
+            return match self.stream.read(&mut self.bytes) {
+                Ok(0) => Heard::End,
+                Ok(_) => Heard::Nothing,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Heard::Nothing,
+                Err(_) => Heard::End,
+            };
+        }
+        match self.stream.read(&mut self.bytes[self.filled..]) {
+            Ok(0) => return Heard::End,
+            Ok(bytes) => self.filled += bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
+            Err(_) => return Heard::End,
+        }
+        match version(&self.bytes[..self.filled]) {
+            // No client of any version; it gets no word.
+            None if self.filled >= FOREWORD => Heard::End,
+            Some(super::hello::VERSION) if self.filled == HELLO => Heard::Hello,
+            // It may have a shorter hello.
+            Some(other) if other != super::hello::VERSION => Heard::Hello,
+            _ => Heard::Nothing,
+        }
+    }
+
+    /// Whether it is to be heard until it goes.
+    fn refuse(&mut self, verdict: Verdict) -> bool {
+        let answer = Answer { verdict, session: 0 }.encode();
+        self.is_answered = true;
+        self.stream.set_nonblocking(true).is_ok()
+            && self.stream.write_all(&answer).is_ok()
+            && self.stream.shutdown(Shutdown::Write).is_ok()
+    }
+}
+
+impl Session {
+    fn start(control: TcpStream) -> io::Result<Session> {
+        control.set_nodelay(true)?;
+        control.set_write_timeout(Some(Duration::from_nanos(PATIENCE_NS)))?;
+        sockopt::set_socket_keepalive(&control, true)?;
+        sockopt::set_tcp_keepidle(&control, KEEPALIVE)?;
+        sockopt::set_tcp_keepintvl(&control, KEEPALIVE / 3)?;
+        sockopt::set_tcp_keepcnt(&control, 3)?;
+        let (lanes, come) = channel();
+        let abort = Arc::new(AtomicBool::new(false));
+        let (own, aborted) = (control.try_clone()?, abort.clone());
+        let body = move || {
+            let mut served = Vec::new();
+            // Whatever ended it: the client is gone.
+            let _ = serve(&own, &come, &mut served);
+            aborted.store(true, Ordering::Relaxed);
+            let _ = own.shutdown(Shutdown::Both);
+        };
+        let thread = std::thread::Builder::new().name("probe-net-session".into()).spawn(body)?;
+        Ok(Session { lanes, flows: Vec::new(), control, abort, thread })
+    }
+
+    fn end(&self) {
+        self.abort.store(true, Ordering::Relaxed);
+        // It may have ended already.
+        let _ = self.control.shutdown(Shutdown::Both);
+    }
+}
+
+/// Serves a client until it goes.
+fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> io::Result<()> {
+    let mut ordered: Option<Result<Order, &'static str>> = None;
+    loop {
+        let request = control::read(control)?;
+        lanes.extend(come.try_iter());
+        let reply = match request {
+            Request::Clock => Reply::Clock { now_ns: clock::now() },
+            Request::Flows => Reply::Flows { indices: lanes.iter().map(|lane| lane.index).collect() },
+            Request::Slice(_) if ordered.is_some() => {
+                return Err(io::Error::new(ErrorKind::InvalidData, "a slice in a slice"));
+            }
+            Request::Slice(order) => {
+                let fits = order.unfit(clock::now()).map_or(Ok(order), Err);
+                if fits.is_ok() {
+                    lanes.iter().for_each(|lane| lane.order(order));
+                }
+                ordered = Some(fits);
+                continue;
+            }
+            Request::Collect => match ordered.take() {
+                None => Reply::Refused { why: "no slice was ordered".into() },
+                Some(Err(why)) => Reply::Refused { why: why.into() },
+                Some(Ok(order)) => Reply::Shares { shares: collect(lanes, &order) },
+            },
+        };
+        control::write(control, &reply)?;
+    }
+}
+
+fn collect(lanes: &[Lane], order: &Order) -> Vec<(u32, Share)> {
+    // Each flow gives up by itself before.
+    let until_ns = order.to_ns + 2 * PATIENCE_NS;
+    let share = |lane: &Lane| {
+        let within = Duration::from_nanos(until_ns.saturating_sub(clock::now()));
+        let failed = |why: String| Share { failed: Some(why), ..Share::default() };
+        let share = match lane.share(within) {
+            Some(Ok(share)) => share,
+            Some(Err(stop)) => failed(stop.to_string()),
+            None => failed("it did not come to its end".into()),
+        };
+        (lane.index, share)
+    };
+    lanes.iter().map(share).collect()
+}
