@@ -12,6 +12,7 @@ mod host_vs_guest;
 mod import;
 mod lab;
 mod list;
+mod network;
 mod plan;
 mod progress;
 mod ratings;
@@ -57,6 +58,8 @@ enum Command {
     Plan(plan::Args),
     /// A guest against its host in about 5 minutes: disk, processors, memory, kernel, wake-ups; or two hosts
     HostVsGuest(host_vs_guest::Args),
+    /// The network between places, each with each: throughput and round trips as a matrix
+    Network(network::Args),
     /// Resume a run after a kill or a reboot
     Resume(resume::Args),
     /// Remove what a killed run left
@@ -199,6 +202,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Run(args) => run::run(&args, &runs()?),
         Command::Plan(args) => plan::run(&args),
+        Command::Network(args) => network::run(&args, &runs()?),
         Command::HostVsGuest(args) => host_vs_guest::run(&args, &runs()?),
         Command::Resume(args) => resume::run(&args, &runs()?),
         Command::Clean(args) => clean::run(&args, &runs()?),

@@ -85,7 +85,11 @@ fn is_it(medium: &Medium, place: &Place, path: &str) -> bool {
         }
         Medium::Device { path: device } | Medium::Remote { path: device, .. } => Path::new(path) == device,
         Medium::Drive { name, .. } => path.ends_with(&format!("_{name}")),
-        Medium::Cpu { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => false,
+        Medium::Cpu { .. }
+        | Medium::Net { .. }
+        | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
+        | Medium::Many { .. } => false,
     };
     is_named && medium.place() == *place
 }

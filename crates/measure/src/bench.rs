@@ -14,7 +14,9 @@ use iotax_model::record::{
     Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
     ThreadId, Value, Warning, WorkerUp,
 };
-use iotax_model::scenario::{Engine, Workload};
+use iotax_model::scenario::{Engine, Medium, Workload};
+use iotax_probe::ProbeSpec;
+use iotax_probe::net::{Exchange, Way};
 use iotax_stats::rounds::Part;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::Stop;
@@ -26,6 +28,7 @@ use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -60,8 +63,26 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
+    /// The other end of a network.
+    pub far_end: Option<FarEnd>,
     /// Threads that serve its I/O, other than the load, by their places.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
+}
+
+/// The place that answers network probes.
+#[derive(Clone, Debug)]
+pub struct FarEnd {
+    place: Place,
+    address: Option<IpAddr>,
+    port: Option<u16>,
+}
+
+impl FarEnd {
+    /// Of a medium that is a network.
+    pub fn of(medium: &Medium) -> Option<FarEnd> {
+        let Medium::Net { to, address, port, .. } = medium else { return None };
+        Some(FarEnd { place: to.clone(), address: *address, port: *port })
+    }
 }
 
 /// A place that a stack is loaded in.
@@ -156,6 +177,8 @@ impl Start {
 pub struct Done {
     /// What the worker says.
     pub result: SliceResult,
+    /// What a network probe saw beside it.
+    exchange: Option<Exchange>,
     together: Option<Together>,
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
@@ -253,7 +276,8 @@ impl Bench<'_> {
             return Ok(());
         }
         let ready = &self.ready[worker];
-        let (number, engine, probe) = (worker as u32, self.engine_of(ready), self.workload.probe.as_ref());
+        let (number, engine) = (worker as u32, self.engine_of(ready));
+        let probes = self.probes(worker)?;
         let members: Vec<Member> = self.members(worker).cloned().collect();
         let all: Vec<&Place> = members.iter().map(|member| &member.place).collect();
         let share = members.iter().map(|member| self.jobs(member.targets.len() * all.len()));
@@ -263,9 +287,19 @@ impl Bench<'_> {
             let reached = self.places.several(&all)?.into_iter().zip(&members).zip(share);
             let asked: Vec<_> = reached
                 .map(|((place, member), jobs)| {
-                    scope.spawn(move || match probe {
-                        Some(probe) => place.peer.prepare_probe(number, probe, PREPARE_LIMIT),
-                        None => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
+                    let probes = &probes;
+                    scope.spawn(move || {
+                        let mut last = None;
+                        for probe in probes {
+                            match place.peer.prepare_probe(number, probe, PREPARE_LIMIT) {
+                                Err(error) if probes.len() > 1 => last = Some(error),
+                                done => return done,
+                            }
+                        }
+                        match last {
+                            Some(error) => Err(error),
+                            None => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
+                        }
                     })
                 })
                 .collect();
@@ -279,7 +313,10 @@ impl Bench<'_> {
                 stack: ready.stack.clone(),
                 workload: self.workload.name.clone(),
                 place: member.place.clone(),
-                target: member.path(0),
+                target: match &ready.far_end {
+                    Some(end) => end.place.to_string(),
+                    None => member.path(0),
+                },
                 others: (1..targets.len()).map(|at| member.path(at)).collect(),
                 bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
                 engine: prepared.engine.into(),
@@ -289,6 +326,34 @@ impl Bench<'_> {
         }
         self.prepared.insert(worker);
         Ok(())
+    }
+
+    /// The probe that a worker is; of one that another place answers, once for each of the addresses at which that may be reached: it
+    /// listens from now on. None: the worker is a load.
+    fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
+        let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
+        let Some(end) = self.ready[worker].far_end.clone().filter(|_| self.workload.needs_peer()) else {
+            return Ok(vec![probe.clone()]);
+        };
+        let peer = &mut self.places.get(&end.place)?.peer;
+        let at = (end.address, end.port);
+        let listening = peer.listen_for(worker as u32, at, PREPARE_LIMIT).map_err(Failed::from)?;
+        let is_one_place = self.ready[worker].is_in(&end.place);
+        let is_reachable = |address: &&IpAddr| end.address.is_some() || address.is_loopback() == is_one_place;
+        let spec = |address: &IpAddr| ProbeSpec {
+            peer: Some(SocketAddr::new(*address, listening.port)),
+            token: Some(listening.token.clone()),
+            ..probe.clone()
+        };
+        let specs: Vec<ProbeSpec> = listening.addresses.iter().filter(is_reachable).map(spec).collect();
+        ensure!(
+            !specs.is_empty(),
+            Failed::measurement(format!(
+                "{} has no address; hint: name one: net:...,address=10.0.0.2",
+                end.place
+            ))
+        );
+        Ok(specs)
     }
 
     /// Where a worker is, without places that are lost.
@@ -312,6 +377,11 @@ impl Bench<'_> {
                 let places: Vec<Place> = bench.members(worker).map(|member| member.place.clone()).collect();
                 for place in places {
                     bench.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
+                }
+                if let Some(end) =
+                    bench.ready[worker].far_end.as_ref().filter(|_| bench.workload.needs_peer())
+                {
+                    bench.places.get(&end.place)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
                 }
                 bench.prepared.remove(&worker);
             }
@@ -507,14 +577,25 @@ impl Bench<'_> {
             read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
         let serving = self.serving(worker)?;
         let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
-        let Ran { result, cpu } = ran;
+        let Ran { result, cpu, exchange } = ran;
         let lasted_ns = result.window_ns + result.discarded_ns + result.drain_ns;
         let engine_ns = served_ns(&serving_before, &serving, lasted_ns);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done { result, together, cpu, host_cpu, other_cpu, engine_ns, device_read, gate, run_again: 0 })
+        Ok(Done {
+            result,
+            exchange,
+            together,
+            cpu,
+            host_cpu,
+            other_cpu,
+            engine_ns,
+            device_read,
+            gate,
+            run_again: 0,
+        })
     }
 
     /// What the threads that serve a stack's I/O have computed so far; those that have ended report nothing any more.
@@ -676,6 +757,7 @@ impl Bench<'_> {
         let mut samples = self.samples(&done.result)?;
         let engine = done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, Value::Value(ns)));
         samples.extend(engine);
+        samples.extend(done.exchange.iter().flat_map(of_exchange));
         let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
         let latencies = done.together.iter().flat_map(|together| &together.latencies);
         for (part, latency) in parts.iter_mut().zip(latencies) {
@@ -803,6 +885,21 @@ fn served_ns<K: Ord>(
     };
     let all: Vec<f64> = after.iter().filter_map(of).collect();
     (!all.is_empty()).then(|| all.iter().sum())
+}
+
+/// What a network probe saw beside its result, both ways together.
+fn of_exchange(exchange: &Exchange) -> Vec<Sample> {
+    let ways = || [&exchange.to_peer, &exchange.from_peer].into_iter().flatten();
+    let sum = |of: fn(&Way) -> u64| ways().map(of).sum::<u64>() as f64;
+    let counted = [
+        ("net.sent", sum(|way| way.sent)),
+        ("net.lost", sum(|way| way.lost) + exchange.unanswered as f64),
+        ("net.retransmits", sum(|way| way.retransmits)),
+    ];
+    let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
+    let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, Value::Value(value));
+    let peer = sample("net.peer_cpu", "ns", Better::Lower, Value::Value(peer_ns));
+    counted.into_iter().map(one).chain([peer]).collect()
 }
 
 fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {

@@ -78,7 +78,11 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
         }
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
         Medium::Drive { place, .. } => scenario.labs.get(place).map(|lab| lab.drive_size),
-        Medium::Cpu { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => None,
+        Medium::Cpu { .. }
+        | Medium::Net { .. }
+        | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
+        | Medium::Many { .. } => None,
     };
     let all = medium.members().iter().map(bytes).collect::<Option<Vec<u64>>>()?;
     all.into_iter().min()

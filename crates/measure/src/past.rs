@@ -115,6 +115,7 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
         Medium::Device { path } => path == written,
         Medium::Remote { path, size, keep, .. } => path == written && (*keep || size.is_none()),
         Medium::Cpu { .. }
+        | Medium::Net { .. }
         | Medium::Drive { .. }
         | Medium::Rbd { .. }
         | Medium::VhostUser { .. }

@@ -2,7 +2,7 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, Member, Offered, Ready};
+use super::bench::{Bench, FarEnd, Member, Offered, Ready};
 use super::clusters;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
@@ -682,6 +682,7 @@ impl Session<'_> {
                 engine: exposed.engine,
                 owed: self.devices_in(&Place::Host),
                 others: self.places_below(*index, exposed),
+                far_end: FarEnd::of(&self.scenario.stacks[*index].medium),
                 serving: BTreeMap::new(),
             });
         }

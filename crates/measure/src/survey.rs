@@ -203,7 +203,7 @@ fn bottom(
             found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
         }
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
-        Medium::Cpu { .. } => Ok(Found::bare(NO_LIMIT, true, true)),
+        Medium::Cpu { .. } | Medium::Net { .. } => Ok(Found::bare(NO_LIMIT, true, true)),
         Medium::Drive { place, .. } => {
             let lab = scenario.labs.get(place).with_context(|| format!("{}: no lab @{place}", stack.text))?;
             Ok(Found::bare(lab.drive_size, true, true))

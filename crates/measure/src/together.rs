@@ -261,7 +261,7 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
         apart_ns: latest - first,
         bound,
     };
-    Some((Ran { result: all, cpu }, together))
+    Some((Ran { result: all, cpu, exchange: None }, together))
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ pub(super) fn targets<'a>(
         Medium::Device { path } | Medium::Remote { path, .. } => (Some(path), None),
         Medium::Drive { .. }
         | Medium::Cpu { .. }
+        | Medium::Net { .. }
         | Medium::Rbd { .. }
         | Medium::VhostUser { .. }
         | Medium::Many { .. } => (None, None),

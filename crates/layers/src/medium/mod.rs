@@ -99,7 +99,7 @@ fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanC
         Medium::Drive { place, name } => {
             Ok(exposed(guest::lab::link_of(name), found, place.clone(), context.writable))
         }
-        Medium::Cpu { place } => {
+        Medium::Cpu { place } | Medium::Net { place, .. } => {
             let there = exposed(PathBuf::new(), found, place.clone(), false);
             Ok(Exposed { paths: vec![PathRef::Nothing], ..there })
         }

@@ -93,7 +93,7 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
 
 /// A stack has a scheme or a bar; what ends in .toml or is a job file without them is a file.
 fn is_file_of_ours(word: &str) -> bool {
-    let stack = ["cpu", "file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
+    let stack = ["cpu", "net:", "file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
         .iter()
         .any(|start| word.trim_start().starts_with(start));
     !stack
@@ -618,7 +618,10 @@ impl Parts {
     /// What is measured where nobody says: 4k random reads one at a time, and for a bill many at a time as well.
     fn default_drafts(&mut self) -> Result<Vec<Draft>, InputError> {
         if media(&self.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
-            return probes::machine(&Origin::command_line());
+            return probes::shipped(probes::MACHINE, &Origin::command_line());
+        }
+        if media(&self.stacks).all(|medium| matches!(medium, Medium::Net { .. })) {
+            return probes::shipped(probes::NETWORK, &Origin::command_line());
         }
         let one = sweep::drafts(&JobWords::default(), None, self.engine)?;
         if !self.bill {
@@ -765,6 +768,7 @@ fn file_of(medium: &Medium) -> Option<(Option<&String>, &PathBuf, Option<u64>, b
         Medium::Device { .. }
         | Medium::Drive { .. }
         | Medium::Cpu { .. }
+        | Medium::Net { .. }
         | Medium::Rbd { .. }
         | Medium::VhostUser { .. }
         | Medium::Many { .. } => None,
@@ -777,6 +781,7 @@ fn declared_size(medium: &Medium) -> Option<u64> {
         Medium::Device { .. }
         | Medium::Drive { .. }
         | Medium::Cpu { .. }
+        | Medium::Net { .. }
         | Medium::Rbd { .. }
         | Medium::VhostUser { .. }
         | Medium::Many { .. } => None,

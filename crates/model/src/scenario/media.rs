@@ -10,10 +10,13 @@ use super::{Agent, Medium, USUAL_CEPH_CONF, remote};
 use iotax_facts::place::{Place, is_of_the_kernel};
 use iotax_units as units;
 use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
 use std::path::{Component, Path, PathBuf};
 
 /// The word of a place without a device.
 const CPU: &str = "cpu";
+/// The scheme of a network between two places.
+const NET: &str = "net";
 
 /// What a stack stands on: one medium, or several that are joined or loaded each.
 ///
@@ -167,6 +170,7 @@ pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     match expr.place.as_ref().map(|word| names.place(word)).transpose().map_err(at)? {
         Some(place) if is_cpu(expr) => return cpu_medium(expr, place),
+        Some(place) if expr.scheme.as_deref() == Some(NET) => return net_medium(expr, place, names),
         Some(Place::Guest(lab)) => return names.drive(&lab, expr),
         Some(Place::Ssh(host)) => return medium_on(expr, &host),
         Some(Place::Host) | None => {}
@@ -174,12 +178,13 @@ pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     match expr.scheme.as_deref() {
         Some("file") => file_medium(expr),
         Some("ssh") => remote::medium(expr),
+        Some(NET) => net_medium(expr, Place::Host, names),
         Some("rbd") => rbd_medium(expr),
         Some("vhost-user") => {
             medium_options(expr, &[])?;
             Ok(Medium::VhostUser { path: absolute(expr, &expr.body)? })
         }
-        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh", "rbd", "vhost-user"]))),
+        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh", "net", "rbd", "vhost-user"]))),
         None if is_cpu(expr) => cpu_medium(expr, Place::Host),
         None if expr.body.starts_with('/') => device_medium(expr),
         None => named_medium(expr, names),
@@ -194,6 +199,31 @@ fn is_cpu(expr: &MediumExpr) -> bool {
 fn cpu_medium(expr: &MediumExpr, place: Place) -> Checked<Medium> {
     medium_options(expr, &[])?;
     Ok(Medium::Cpu { place })
+}
+
+/// `net:ssh:b,address=10.0.0.2 @ssh:a`
+fn net_medium(expr: &MediumExpr, place: Place, names: &Names) -> Checked<Medium> {
+    let options = medium_options(expr, &["address", "port"])?;
+    let to = names.place(&expr.body).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
+    let guest = [&place, &to].into_iter().find(|end| end.is_guest());
+    if let Some(guest) = guest {
+        let why = format!("\"{guest}\" is a guest of the run, which has no network");
+        let fault = Fault::hint(why, "name this host (host) or hosts over ssh: net:ssh:B @ssh:A");
+        return Err(TextFault::new(expr.span.clone(), fault));
+    }
+    let no = |option: &OptionExpr, what: &str| {
+        let why = format!("\"{}\" is no {what}", option.values.join(","));
+        TextFault::new(option.span.clone(), Fault::new(why))
+    };
+    let address = options.get("address").map(|option| {
+        option.values.concat().parse::<IpAddr>().map_err(|_| no(option, "address of IPv4 or IPv6"))
+    });
+    let port = options.get("port").map(|option| match option.values.concat().parse::<u16>() {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(no(option, "port from 1 to 65535")),
+    });
+    let (address, port) = (address.transpose()?, port.transpose()?);
+    Ok(Medium::Net { place, to, address, port })
 }
 
 /// `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.

@@ -60,6 +60,7 @@ use iotax_load::{DataKind, Job};
 use iotax_probe::ProbeSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// A checked scenario: every name resolves, every unit is known, every layer exists.
@@ -237,7 +238,8 @@ impl Stack {
     /// All places that it has a part in.
     pub fn places(&self) -> BTreeSet<Place> {
         let far = self.layers.iter().filter_map(|layer| layer.far.clone());
-        self.medium.places().into_iter().chain(far).collect()
+        let ends = self.medium.members().iter().filter_map(Medium::far_end).cloned();
+        self.medium.places().into_iter().chain(far).chain(ends).collect()
     }
 
     /// Whether it goes through states, in which members are written anew though no load writes.
@@ -338,6 +340,19 @@ pub enum Medium {
         /// The place.
         place: Place,
     },
+    /// `net:ssh:b @ssh:a`: the network from a place, where probes run, to another, which answers.
+    Net {
+        /// Where probes run.
+        place: Place,
+        /// Where they are answered.
+        to: Place,
+        /// `address=10.0.0.2`: at that address of it; `None`: at the first that is reached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<IpAddr>,
+        /// `port=5201`; `None`: one that is free.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        port: Option<u16>,
+    },
     /// `vhost-user:/run/x.sock`: a disk that another process serves to a guest.
     #[serde(rename = "vhost-user")]
     VhostUser {
@@ -391,7 +406,7 @@ impl Medium {
     pub fn host(&self) -> Option<&str> {
         match self.members().first()? {
             Medium::Remote { host, .. } => Some(host),
-            Medium::Cpu { place } => place.ssh_host(),
+            Medium::Cpu { place } | Medium::Net { place, .. } => place.ssh_host(),
             _ => None,
         }
     }
@@ -400,8 +415,18 @@ impl Medium {
     pub fn place(&self) -> Place {
         match self.members().first() {
             Some(Medium::Remote { host, .. }) => Place::Ssh(host.clone()),
-            Some(Medium::Drive { place, .. } | Medium::Cpu { place }) => place.clone(),
+            Some(Medium::Drive { place, .. } | Medium::Cpu { place } | Medium::Net { place, .. }) => {
+                place.clone()
+            }
             _ => Place::Host,
+        }
+    }
+
+    /// The place at the other end of a network.
+    pub fn far_end(&self) -> Option<&Place> {
+        match self {
+            Medium::Net { to, .. } => Some(to),
+            _ => None,
         }
     }
 
@@ -432,7 +457,7 @@ impl Medium {
             Medium::Remote { host, path, .. } => Some(Location::Path(Some(host), path)),
             Medium::Drive { place, name } => Some(Location::Drive(place, name)),
             Medium::Rbd { pool, image, conf } => Some(Location::Rbd(conf, pool, image)),
-            Medium::Cpu { .. } | Medium::Many { .. } => None,
+            Medium::Cpu { .. } | Medium::Net { .. } | Medium::Many { .. } => None,
         }
     }
 
@@ -465,6 +490,7 @@ impl Medium {
             Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
             Medium::Drive { .. }
             | Medium::Cpu { .. }
+            | Medium::Net { .. }
             | Medium::VhostUser { .. }
             | Medium::Rbd { .. }
             | Medium::Many { .. } => None,
@@ -486,7 +512,7 @@ impl Medium {
             Medium::File { .. } => Face::File,
             Medium::Rbd { .. } => Face::Rbd,
             Medium::VhostUser { .. } => Face::VhostUser,
-            Medium::Cpu { .. } => Face::Place,
+            Medium::Cpu { .. } | Medium::Net { .. } => Face::Place,
             _ => Face::Block,
         }
     }

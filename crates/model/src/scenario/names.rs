@@ -104,6 +104,7 @@ fn medium_short(cell: &Cell) -> String {
         Medium::Drive { name, .. } => name.clone(),
         Medium::Cpu { place: Place::Host } => "cpu".to_owned(),
         Medium::Cpu { place } => place.to_string(),
+        Medium::Net { place, to, .. } => format!("{place} to {to}"),
         Medium::Rbd { image, .. } => format!("rbd:{image}"),
         Medium::VhostUser { path } => {
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

@@ -12,6 +12,10 @@ pub const MACHINE: &str = "machine";
 const OF_MACHINE: &str =
     "integer,float,copy,chase(16KiB),chase(256MiB),syscall,pipe,switch,fork,exec,wakeup,stall";
 
+/// The same of a network.
+pub const NETWORK: &str = "network";
+const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
+
 /// The words of fio's that a probe takes.
 const TAKEN: [&str; 2] = ["numjobs", "cpus_allowed"];
 
@@ -53,9 +57,9 @@ pub(super) fn drafts(
     texts.iter().map(|text| one(text)).collect()
 }
 
-/// Those that a machine is measured by.
-pub(super) fn machine(origin: &Origin) -> Result<Vec<Draft>, InputError> {
-    drafts(OF_MACHINE, None, &[], origin)
+/// Those of iotax's own profiles.
+pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+    drafts(if profile == NETWORK { OF_NETWORK } else { OF_MACHINE }, None, &[], origin)
 }
 
 /// For the help: every probe as it is written, and what a unit of it does.
@@ -81,7 +85,19 @@ fn parted(list: &str) -> Vec<&str> {
 /// # Errors
 /// Which stack and which workload.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
-    let is_cpu = |stack: &&Stack| stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));
+    let has = |stack: &Stack, of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
+    let is_cpu = |stack: &&Stack| has(stack, |one| matches!(one, Medium::Cpu { .. } | Medium::Net { .. }));
+    let is_net = |stack: &Stack| has(stack, |one| matches!(one, Medium::Net { .. }));
+    let of_net = workloads.iter().find(|workload| workload.needs_peer());
+    if let Some((stack, probe)) = stacks.iter().find(|stack| !is_net(stack)).zip(of_net) {
+        return Err(Fault::hint(
+            format!(
+                "the probe \"{}\" needs another place that answers, and \"{}\" names none",
+                probe.name, stack.text
+            ),
+            "write net:ssh:B @ssh:A for the network from A to B",
+        ));
+    }
     let load = workloads.iter().find(|workload| workload.probe.is_none());
     if let Some((stack, load)) = stacks.iter().find(is_cpu).zip(load) {
         return Err(Fault::hint(
@@ -125,6 +141,11 @@ pub fn quantity(probe: &ProbeSpec) -> String {
 }
 
 impl Workload {
+    /// Whether it is a probe that another place answers.
+    pub fn needs_peer(&self) -> bool {
+        self.probe.as_ref().and_then(|probe| probe.definition().ok()).is_some_and(|found| found.needs_peer)
+    }
+
     /// What a unit of the probe is; `None`: it is a load.
     pub fn probe_unit(&self) -> Option<Unit> {
         Some(self.probe.as_ref()?.definition().ok()?.unit)

@@ -94,15 +94,19 @@ pub fn drafts(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
 }
 
 fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
-    if word == probes::MACHINE {
-        return probes::machine(origin);
+    if [probes::MACHINE, probes::NETWORK].contains(&word) {
+        return probes::shipped(word, origin);
     }
     let (name, wanted) = word.split_once('/').map_or((word, None), |(name, load)| (name, Some(load)));
     let known = |what: &str, word: &str, known: Vec<&str>| {
         origin.error("profile", Fault::unknown(what, word, &known))
     };
     let profile = ALL.iter().find(|profile| profile.name == name).ok_or_else(|| {
-        known("profile", name, ALL.iter().map(|profile| profile.name).chain([probes::MACHINE]).collect())
+        known(
+            "profile",
+            name,
+            ALL.iter().map(|profile| profile.name).chain([probes::MACHINE, probes::NETWORK]).collect(),
+        )
     })?;
     let loads: Vec<&Load> =
         profile.loads.iter().filter(|(load, _)| wanted.is_none_or(|wanted| wanted == *load)).collect();
@@ -129,8 +133,11 @@ pub fn listed() -> String {
         let loads: Vec<&str> = profile.loads.iter().map(|(load, _)| *load).collect();
         format!("{}: {} ({})", profile.name, profile.help, loads.join(", "))
     };
-    let of_machine = format!("{}: iotax's probes of processors, memory and kernel", probes::MACHINE);
-    ALL.iter().map(each).chain([of_machine]).collect::<Vec<_>>().join("; ")
+    let of_machine = [
+        format!("{}: iotax's probes of processors, memory and kernel", probes::MACHINE),
+        format!("{}: TCP both ways and round trips", probes::NETWORK),
+    ];
+    ALL.iter().map(each).chain(of_machine).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

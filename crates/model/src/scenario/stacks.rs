@@ -155,10 +155,13 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
             format!("\"{name}\" restarts the machine, so iotax cannot create a file (size=) in it"),
             "use a device, or an existing file without size=",
         )
-    } else if cell.medium.face() == Face::Place && !matches!(help.role, Role::Guest | Role::Null) {
+    } else if cell.medium.face() == Face::Place
+        && help.role != Role::Null
+        && !(help.role == Role::Guest && matches!(cell.medium, Medium::Cpu { .. }))
+    {
         Fault::hint(
-            format!("\"{name}\" stands on a file or a device, and cpu is neither"),
-            "write \"vm\" on cpu, or a file or device in its place",
+            format!("\"{name}\" stands on a file or a device, and {} is neither", cell.medium.text()),
+            "only vm and null go on cpu, and null on net",
         )
     } else if help.anywhere {
         return Ok(());
@@ -410,6 +413,12 @@ impl Medium {
             Medium::Drive { place, name } => format!("{name} @{place}"),
             Medium::Cpu { place: Place::Host } => "cpu".to_owned(),
             Medium::Cpu { place } => format!("cpu @{place}"),
+            Medium::Net { place, to, address, port } => {
+                let address = address.map(|address| format!(",address={address}")).unwrap_or_default();
+                let port = port.map(|port| format!(",port={port}")).unwrap_or_default();
+                let at = if place.is_host() { String::new() } else { format!(" @{place}") };
+                format!("net:{to}{address}{port}{at}")
+            }
             Medium::Rbd { pool, image, conf } => {
                 let conf = match conf.to_str() {
                     Some(USUAL_CEPH_CONF) => String::new(),

@@ -4,6 +4,7 @@
 //! `hello` and `control` are what crosses the network beside the load, `flow` is the load, `lane` its threads; `server` and
 //! `client` are the two ends.
 
+mod addresses;
 mod client;
 mod control;
 mod flow;
@@ -16,6 +17,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+pub use addresses::addresses;
 pub use path::{PathFacts, PathKind};
 pub use server::Server;
 

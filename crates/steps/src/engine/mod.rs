@@ -11,6 +11,7 @@ pub use native::Native;
 use iotax_facts::Engine;
 use iotax_host::Missing;
 use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_probe::net::Exchange;
 use iotax_units::exit::{self, Failed};
 use std::ops::ControlFlow;
 
@@ -29,6 +30,10 @@ pub trait LoadEngine {
     /// # Errors
     /// When the engine died. I/O errors are counted in the result.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
+    /// What a network probe saw beside the result of its last slice.
+    fn exchange(&self) -> Option<Exchange> {
+        None
+    }
     /// Tells what was found of what it wrote; with `read`, of all of it, read back now. `tell` gets the share that is done and says
     /// whether anybody wants the rest.
     ///

@@ -2,6 +2,7 @@
 
 use super::{EngineError, LoadEngine};
 use iotax_load::{SliceResult, SliceSpec};
+use iotax_probe::net::Exchange;
 use iotax_probe::{Probe, ProbeError, ProbeSpec};
 
 struct Probed(Box<dyn Probe>);
@@ -25,6 +26,10 @@ impl LoadEngine for Probed {
 
     fn command(&self) -> Option<Vec<String>> {
         self.0.command()
+    }
+
+    fn exchange(&self) -> Option<Exchange> {
+        self.0.exchange()
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {

@@ -3,11 +3,13 @@
 //! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not permitted to.
 
 use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
-use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, pack};
+use super::message::{
+    AgentInfo, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, pack,
+};
 use crate::durability::disk::DirectDisk;
 use crate::durability::verifier::{self, Verified};
 use crate::durability::{TrialSpec, writer};
-use crate::engine::{self, LoadEngine};
+use crate::engine::{self, EngineError, LoadEngine};
 use crate::guest::DiskKey;
 use anyhow::{Context, Result, anyhow};
 use iotax_facts::Engine;
@@ -15,12 +17,14 @@ use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{Job, SliceSpec, TargetSpec};
 use iotax_probe::ProbeSpec;
+use iotax_probe::net::{self, Server};
 use iotax_units::exit::Failed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -156,7 +160,7 @@ pub fn serve(
     handler.attach(line.clone());
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
-    let mut agent = Agent { workers: BTreeMap::new(), handler, line: line.clone() };
+    let mut agent = Agent { workers: BTreeMap::new(), servers: BTreeMap::new(), handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
         scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
@@ -255,6 +259,8 @@ type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 struct Agent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
+    /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
+    servers: BTreeMap<u32, Server>,
     handler: &'h mut dyn Handler,
     line: Line,
 }
@@ -280,6 +286,11 @@ impl Agent<'_> {
             Request::Prepare { worker, targets, jobs, engine, probe } => {
                 self.prepare(worker, &targets, &jobs, engine, probe.as_ref())?
             }
+            Request::Listen { worker, bind, port } => self.listen(worker, bind, port)?,
+            Request::Unlisten { worker } => {
+                self.servers.remove(&worker);
+                Response::Unlistened
+            }
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.slice(worker, &spec)?);
                 return Ok((Response::Slice(scalars), blob));
@@ -297,6 +308,7 @@ impl Agent<'_> {
             }
             Request::EndAll => {
                 self.workers.clear();
+                self.servers.clear();
                 Response::Ended
             }
             Request::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
@@ -357,6 +369,15 @@ impl Agent<'_> {
         Ok(Response::Prepared(prepared))
     }
 
+    fn listen(&mut self, number: u32, bind: Option<IpAddr>, port: Option<u16>) -> Result<Response> {
+        let server = Server::listen(bind.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), port);
+        let server = server.map_err(|error| Failed::from(EngineError::from(error)))?;
+        let (port, token) = (server.address().port(), server.token());
+        self.servers.insert(number, server);
+        let addresses = bind.map_or_else(net::addresses, |bind| vec![bind]);
+        Ok(Response::Listening(Listening { port, token, addresses }))
+    }
+
     fn durable_write(&mut self, target: &TargetSpec, spec: &TrialSpec, tell: Tell) -> Result<Response> {
         self.handler.permit(target)?;
         let disk = DirectDisk::open(&target.path, true)?;
@@ -374,7 +395,8 @@ impl Agent<'_> {
         let before = self.handler.cpu_times().ok();
         let result = self.worker(worker)?.slice(spec).map_err(Failed::from)?;
         let cpu = before.zip(self.handler.cpu_times().ok()).map(|(from, to)| to.since(from));
-        Ok(Ran { result, cpu })
+        let exchange = self.worker(worker)?.exchange();
+        Ok(Ran { result, cpu, exchange })
     }
 
     fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {

@@ -8,8 +8,10 @@ use iotax_facts::trial::Found;
 use iotax_host::facts::Facts;
 use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
 use iotax_probe::ProbeSpec;
+use iotax_probe::net::Exchange;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// What the host asks.
@@ -48,6 +50,20 @@ pub enum Request {
         /// A probe in place of a load: then there are no targets and no jobs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probe: Option<ProbeSpec>,
+    },
+    /// Listens for the network probe of a worker in another place.
+    Listen {
+        /// The worker's number there.
+        worker: u32,
+        /// At that address; `None`: at all of IPv4.
+        bind: Option<IpAddr>,
+        /// At that port; `None`: one that is free.
+        port: Option<u16>,
+    },
+    /// Ends that.
+    Unlisten {
+        /// The worker's number.
+        worker: u32,
     },
     /// Runs one slice.
     Slice {
@@ -145,6 +161,8 @@ impl Request {
             Request::Facts { .. } => "facts",
             Request::Clock => "clock",
             Request::Prepare { .. } => "prepare",
+            Request::Listen { .. } => "listen",
+            Request::Unlisten { .. } => "unlisten",
             Request::Slice { .. } => "slice",
             Request::Verify { .. } => "verify",
             Request::End { .. } => "end",
@@ -183,6 +201,10 @@ pub enum Response {
     },
     /// To `prepare`.
     Prepared(Prepared),
+    /// To `listen`.
+    Listening(Listening),
+    /// To `unlisten`.
+    Unlistened,
     /// To `slice`; histograms are in the blob.
     Slice(SliceScalars),
     /// To `verify`.
@@ -280,6 +302,17 @@ pub struct Prepared {
     pub command: Option<Vec<String>>,
 }
 
+/// Where a place listens for a network probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listening {
+    /// The port, of TCP and UDP.
+    pub port: u16,
+    /// What a probe needs to be let in.
+    pub token: String,
+    /// Addresses of the place, those of its loopback last.
+    pub addresses: Vec<IpAddr>,
+}
+
 /// What a progress frame says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
@@ -300,6 +333,8 @@ pub struct Ran {
     pub result: SliceResult,
     /// What the processors of the place did from its start to its end, without the waiting for a common start.
     pub cpu: Option<CpuTimes>,
+    /// What a network probe saw beside its result.
+    pub exchange: Option<Exchange>,
 }
 
 /// [`SliceResult`] without its histograms, and the CPU times.
@@ -333,6 +368,8 @@ pub struct SliceScalars {
     pub targets: Vec<(u64, u64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuTimes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
 }
 
 /// Completions of one direction.
@@ -388,6 +425,7 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
         served_ns: result.served_ns,
         targets: result.targets.clone(),
         cpu: ran.cpu,
+        exchange: ran.exchange.clone(),
     };
     (scalars, parts.concat())
 }
@@ -427,7 +465,7 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
         errors: scalars.errors,
         first_error: scalars.first_error,
     };
-    Ok(Ran { result, cpu: scalars.cpu })
+    Ok(Ran { result, cpu: scalars.cpu, exchange: scalars.exchange })
 }
 
 fn split(blob: &[u8], len: u32) -> Result<(&[u8], &[u8]), String> {
@@ -477,7 +515,8 @@ mod tests {
         }
         result.read.ios = 3;
         (result.in_flight_ns, result.served_ns) = (12, 11);
-        Ran { result, cpu: Some(CpuTimes { user_ns: 5, ..CpuTimes::default() }) }
+        let exchange = Some(Exchange { mss: 1448, ..Exchange::default() });
+        Ran { result, cpu: Some(CpuTimes { user_ns: 5, ..CpuTimes::default() }), exchange }
     }
 
     #[test]

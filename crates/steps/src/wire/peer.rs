@@ -4,7 +4,9 @@
 
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
-use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, unpack};
+use super::message::{
+    AgentInfo, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, unpack,
+};
 use crate::stops;
 use iotax_facts::Engine;
 use iotax_load::{Bound, Job, SliceSpec, TargetSpec, Verified};
@@ -12,7 +14,7 @@ use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use serde::Serialize;
 use std::io::{Read, Write};
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown};
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -292,6 +294,33 @@ impl Peer {
         let probe = Some(probe.clone());
         let (targets, jobs) = (Vec::new(), Vec::new());
         self.prepared(Request::Prepare { worker, targets, jobs, engine: None, probe }, limit)
+    }
+
+    /// Listens for the network probe of a worker in another place, at that address and port or at any.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn listen_for(
+        &mut self,
+        worker: u32,
+        (bind, port): (Option<IpAddr>, Option<u16>),
+        limit: Duration,
+    ) -> Result<Listening, WireError> {
+        match self.call(Request::Listen { worker, bind, port }, limit)? {
+            Response::Listening(listening) => Ok(listening),
+            other => Err(self.unexpected("listen", &other)),
+        }
+    }
+
+    /// Ends that.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn unlisten(&mut self, worker: u32) -> Result<(), WireError> {
+        match self.call(Request::Unlisten { worker }, QUICK_LIMIT)? {
+            Response::Unlistened => Ok(()),
+            other => Err(self.unexpected("unlisten", &other)),
+        }
     }
 
     fn prepared(&mut self, request: Request, limit: Duration) -> Result<Prepared, WireError> {

@@ -44,7 +44,7 @@ fn a_whole_conversation() {
         assert_eq!(prepared.engine, "fake");
     }
     assert_eq!(alive.load(Ordering::SeqCst), 3);
-    let Ran { result, cpu } = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
+    let Ran { result, cpu, .. } = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
     assert_eq!(cpu, Some(CpuTimes::default()), "the fake's processors do nothing");
     assert_eq!((result.window_ns, result.read.latency.count(), result.flush_ns), (10_000_000, 100, Some(5)));
     peer.end(2).unwrap();

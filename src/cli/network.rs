@@ -1,0 +1,92 @@
+//! `iotax network`: the network between places, each with each. It is a `run` with a stack for every ordered pair, so that both
+//! directions of a pair stand side by side.
+
+use super::progress::Progress;
+use super::{report, run};
+use anyhow::Result;
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_units::exit::Failed;
+use std::path::Path;
+
+/// Pairs beyond this take longer than anybody waits.
+const MOST_PLACES: usize = 12;
+
+/// Arguments of `network`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    output: report::Output,
+    /// host (this one), ssh:HOST; each may say at which address it is reached: ssh:b,address=10.0.0.2
+    #[arg(value_name = "PLACE", num_args = 2.., required = true)]
+    places: Vec<String>,
+    /// Probes of each pair
+    #[arg(long, value_name = "PROBE,...", default_value = "tcp(send),rr(tcp)")]
+    probe: String,
+    /// Streams of each throughput
+    #[arg(long, value_name = "N", default_value = "1")]
+    numjobs: u32,
+    /// How long each probe may take, all pairs together [default: 4 s for each pair]
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As `run`.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    args.output.check()?;
+    let stacks = pairs(&args.places)?;
+    let budget = args.budget.clone().unwrap_or_else(|| format!("{}s", 4 * stacks.len()));
+    let request = Request {
+        probe: Some(args.probe.clone()),
+        words: vec![("numjobs".to_owned(), args.numjobs.to_string())],
+        measure: vec![("budget".to_owned(), budget)],
+        ..Request::default()
+    };
+    let scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
+    let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
+    run::finish(&dir, result, &args.output)
+}
+
+/// A stack for every ordered pair.
+fn pairs(places: &[String]) -> Result<Vec<String>> {
+    if places.len() > MOST_PLACES {
+        let why = format!("{} places are {} pairs", places.len(), places.len() * (places.len() - 1));
+        return Err(Failed::input(format!("{why}; hint: at most {MOST_PLACES} places in one run")).into());
+    }
+    let bare = |place: &String| place.split(',').next().unwrap_or_default().to_owned();
+    if let Some((at, twin)) = places
+        .iter()
+        .enumerate()
+        .find(|(at, place)| places[..*at].iter().any(|other| bare(other) == bare(place)))
+    {
+        let why = format!("\"{}\" is named twice (place {})", bare(twin), at + 1);
+        return Err(Failed::input(format!("{why}; hint: name each place once")).into());
+    }
+    let to = |from: &String| {
+        let others = places.iter().filter(move |to| bare(to) != bare(from));
+        let at = format!(" @{}", bare(from));
+        others.map(move |to| format!("net:{to}{at}")).collect::<Vec<_>>()
+    };
+    Ok(places.iter().flat_map(to).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ordered_pair_is_a_stack() {
+        let places = ["host", "ssh:a,address=10.0.0.2", "ssh:b"].map(str::to_owned);
+        let stacks = pairs(&places).unwrap();
+        assert_eq!(stacks.len(), 6);
+        assert_eq!(stacks[0], "net:ssh:a,address=10.0.0.2 @host");
+        assert_eq!(stacks[5], "net:ssh:a,address=10.0.0.2 @ssh:b");
+        let request = Request { probe: Some("rr".into()), ..Request::default() };
+        let scenario = from_arguments(&stacks, &request).unwrap();
+        assert_eq!(scenario.stacks[3].name, "ssh:a to ssh:b");
+        let twice = pairs(&["host", "ssh:a", "ssh:a,address=10.0.0.2"].map(str::to_owned)).unwrap_err();
+        assert!(twice.to_string().contains("named twice"));
+    }
+}
