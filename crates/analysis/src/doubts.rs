@@ -201,6 +201,9 @@ fn users_share(case: &LoadedStack, at: usize) -> Option<f64> {
 
 /// Latencies that contradict the counts of the same I/Os.
 fn littles_law(case: &LoadedStack) -> Option<(&'static str, String)> {
+    if case.reading.workload.probe.is_some() {
+        return None;
+    }
     let found = &case.found.rows.get(case.at)?.generator;
     let error = generator::contradicts_itself(found)?;
     let text = format!(

@@ -32,7 +32,7 @@ use efficiency::Efficiency;
 pub use figure::{Figure, Interval, SampleUnit, UNSTEADY};
 use imported::ImportedFindings;
 pub use iotax_model::record::GuestDisk;
-use iotax_model::record::Place;
+pub use iotax_model::record::Place;
 use iotax_model::record::state::COMPLETE;
 use iotax_model::scenario::SweepPoint;
 use iotax_probe::{ProbeSpec, Unit};
@@ -308,6 +308,9 @@ pub struct Row {
     pub baseline: bool,
     /// Where the load ran.
     pub place: Option<Place>,
+    /// Of a network: from where to where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends: Option<[Place; 2]>,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
     /// Places that were to load it with others, and have no part in the figures: they were lost.

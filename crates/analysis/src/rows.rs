@@ -25,6 +25,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         text: stack.text.clone(),
         baseline: at == scenario.baseline,
         place: worker.map(|worker| worker.place.clone()),
+        ends: stack.medium.far_end().map(|to| [stack.medium.place(), to.clone()]),
         emulated: reading.emulated(at),
         left_out: side.left_out.iter().map(ToString::to_string).collect(),
         engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),

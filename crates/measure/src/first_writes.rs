@@ -271,6 +271,7 @@ mod tests {
             engine: None,
             owed: Vec::new(),
             others: Vec::new(),
+            far_end: None,
             serving: Default::default(),
         };
         let what = Unwritten { target: 0, order, bytes, parts: 1, data };

@@ -239,6 +239,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
         engine: None,
         owed: Vec::new(),
         others: Vec::new(),
+        far_end: None,
         serving: Default::default(),
     }
 }

@@ -275,7 +275,7 @@ mod tests {
             result.read.latency.record(window_ns / ios);
         }
         let cpu = Some(CpuTimes { user_ns: window_ns, idle_ns: 1, ..CpuTimes::default() });
-        (Ran { result, cpu }, offset)
+        (Ran { result, cpu, exchange: None }, offset)
     }
 
     /// Each of the answers has 1000 ns of user time.
@@ -314,7 +314,7 @@ mod tests {
         let bound = Bound::Time { ns: 1000 };
         // The second place's clock is 500 ahead of the host's: both windows begin at 10,000.
         let answers = [answer(10_000, 1000, 10, 0), answer(10_500, 1000, 30, 500)];
-        let (Ran { result, cpu }, together) = merged_of(["vm0", "vm1"], &answers, bound).unwrap();
+        let (Ran { result, cpu, .. }, together) = merged_of(["vm0", "vm1"], &answers, bound).unwrap();
         assert_eq!((result.window_start_ns, result.window_ns, result.read.ios), (10_000, 1000, 40));
         assert_eq!((result.read.latency.count(), result.flush_ns), (40, Some(30)));
         assert_eq!(cpu, Some(CpuTimes { user_ns: 2000, idle_ns: 2, ..CpuTimes::default() }));

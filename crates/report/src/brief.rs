@@ -5,7 +5,7 @@ use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::{LeftOut, Table, wrapped};
 use super::verdicts::{self, Said};
-use super::{capital, crowd, durability, imported, sheet, states, sweep, terminal, verification};
+use super::{capital, crowd, durability, imported, matrix, sheet, states, sweep, terminal, verification};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{
     Bill, Charges, Comparison, DirectionComparison, DirectionRow, Figure, Quantity, Role, Row,
@@ -234,6 +234,9 @@ impl OneTable {
         }
         if let Some(section) = imported::sections(findings).into_iter().next() {
             return plain(vec![section.title], section.table);
+        }
+        if let Some((table, _)) = matrix::network(findings) {
+            return plain(Vec::new(), table);
         }
         if let Some(joint) = findings.joint_bills.first() {
             return Some(OneTable::of_bill(sheet::joint_title(joint), &joint.bill));

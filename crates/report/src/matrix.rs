@@ -5,13 +5,17 @@ use super::number::{Shown, share};
 use super::sheet;
 use super::table::Table;
 use iotax_analysis::Findings;
-use iotax_analysis::findings::{Row, WorkloadFindings};
+use iotax_analysis::findings::{Figure, Place, Row, WorkloadFindings};
+use iotax_units::distinct;
 
 /// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.
 /// Points of sweeps stand in theirs; a table that the scenario asks for takes its place.
 pub(super) fn table(findings: &Findings) -> Option<Table> {
     if !findings.tables.is_empty() {
         return None;
+    }
+    if let Some((table, _)) = network(findings) {
+        return Some(table);
     }
     let workloads: Vec<&WorkloadFindings> =
         findings.workloads.iter().filter(|workload| workload.sweep.is_none()).collect();
@@ -31,6 +35,43 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
         }
     }
     Some(table)
+}
+
+/// Networks of places, each with each: for every probe a row for each place that it runs in, and a column for each that answers;
+/// and how good each figure is among those of its probe, from 0 to 1. `None` of a single pair.
+pub(super) fn network(findings: &Findings) -> Option<(Table, Vec<Vec<Option<f64>>>)> {
+    let first = findings.workloads.first()?;
+    let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
+    if ends.len() < 2 || ends.len() < first.rows.len() {
+        return None;
+    }
+    let from = distinct(ends.iter().map(|[from, _]| from));
+    let to = distinct(ends.iter().map(|[_, to]| to));
+    let lines =
+        || findings.workloads.iter().flat_map(|workload| from.iter().map(move |from| (workload, *from)));
+    let found = |workload: &'_ WorkloadFindings, from: &Place, to: &Place| {
+        let is_it = |row: &&Row| row.ends.as_ref().is_some_and(|[a, b]| (a, b) == (from, to));
+        workload.rows.iter().find(is_it).map(|row| sheet::rate(workload, row).clone())
+    };
+    let mut table = Table::default();
+    table.push("from", 0, lines().map(|(workload, from)| format!("{} from {from}", workload.name)).collect());
+    let mut heat = Vec::new();
+    for to in &to {
+        let figures: Vec<Option<Figure>> =
+            lines().map(|(workload, from)| found(workload, from, to)).collect();
+        let cell =
+            |figure: &Option<Figure>| figure.as_ref().map_or("-".to_owned(), |one| Shown::of(one).cell());
+        table.push(&format!("to {to}"), 0, figures.iter().map(cell).collect());
+        let share = |((workload, _), figure): ((&WorkloadFindings, &Place), &Option<Figure>)| {
+            let values = workload.rows.iter().filter_map(|row| sheet::rate(workload, row).value());
+            // Of a time the least is the best.
+            let good = |value: f64| if workload.rate_unit == "ns" { 1.0 / value } else { value };
+            let best = values.map(good).fold(0.0, f64::max);
+            figure.as_ref()?.value().map(|value| good(value) / best.max(f64::MIN_POSITIVE))
+        };
+        heat.push(lines().zip(&figures).map(share).collect());
+    }
+    Some((table, heat))
 }
 
 /// A line of the table.

@@ -48,7 +48,12 @@ fn render(findings: &[Findings], _page: &Page) -> String {
         &html! {
             @for one in findings {
                 (head(one))
-                @if let Some(side_by_side) = matrix::table(one) {
+                @if let Some((pairs, heat)) = matrix::network(one) {
+                    section {
+                        h2 { "From each place to each" }
+                        (heat_map(&pairs, &heat))
+                    }
+                } @else if let Some(side_by_side) = matrix::table(one) {
                     section {
                         h2 { "Side by side" }
                         (table(&side_by_side, usize::MAX))
@@ -427,6 +432,35 @@ fn table(table: &Table, total: usize) -> Markup {
                         tr class=(if at == total { "total" } else { "" }) {
                             @for (column, is_name) in table.columns.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
                                 @if is_name { (name_of_row(&column.cells[at])) } @else { (cell(&column.cells[at], narrow(column))) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Steps of the shading in the style sheet.
+const SHADES: f64 = 5.0;
+
+/// A table whose cells are shaded by how good they are, from 0 to 1.
+fn heat_map(table: &Table, heat: &[Vec<Option<f64>>]) -> Markup {
+    let Some((names, columns)) = table.columns.split_first() else { return html! {} };
+    let shade = |good: f64| format!("heat{:.0}", (good * SHADES).ceil().clamp(1.0, SHADES));
+    html! {
+        div class="scroll" tabindex="0" {
+            table {
+                thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
+                tbody {
+                    @for (at, name) in names.cells.iter().enumerate() {
+                        tr {
+                            (name_of_row(name))
+                            @for (column, heat) in columns.iter().zip(heat) {
+                                @match heat[at] {
+                                    Some(good) => { td class=(shade(good)) { (figure_kept(&signed(&column.cells[at]))) } },
+                                    None => { (cell(&column.cells[at], None)) },
+                                }
                             }
                         }
                     }
