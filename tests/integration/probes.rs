@@ -1,6 +1,8 @@
 //! Probes of places: processors, memory and kernel of this host and of a guest, as a user runs them.
 
-use crate::rig::{Rig, says};
+use crate::rig::{Rig, says, words};
+use crate::sshd::Sshd;
+use serde_json::Value;
 
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "1s", "--budget", "3s"];
 
@@ -57,4 +59,82 @@ fn what_makes_no_sense_is_refused_with_what_to_write() {
         rig.complains(2, &args, &[said]);
     }
     says(&rig.expect(0, &["plan", "cpu", "cpu | null"]), &["measure cpu: probes on host"]);
+}
+
+#[test]
+fn places_are_measured_each_with_each_over_their_network() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let at = "address=127.0.0.1";
+    let (host, there) = (format!("host,{at}"), format!("ssh:elsewhere,{at}"));
+    let args = ["network", &host, &there, "--probe", "tcp(send),rr(tcp),udp(send)", "--budget", "3s"];
+    let json = [&args[..], &["--format", "json"]].concat();
+    let output = rig.command(&json).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [tcp, rr, udp] = [0, 1, 2].map(|at| &report["workloads"][at]);
+    assert_eq!(tcp["rows"][0]["ends"], serde_json::json!(["host", "ssh:elsewhere"]));
+    assert_eq!(tcp["rows"][1]["ends"], serde_json::json!(["ssh:elsewhere", "host"]));
+    for row in 0..2 {
+        assert!(tcp["rows"][row]["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{tcp}");
+        assert!(rr["rows"][row]["iops"]["value"].as_f64().unwrap() > 100.0, "a round trip in ns: {rr}");
+        assert!(udp["rows"][row]["iops"]["value"].as_f64().unwrap() > 100.0, "{udp}");
+    }
+    let slices = rig.records("slice");
+    let of = |slice: &Value, metric: &str| {
+        let mut samples = slice["samples"].as_array().unwrap().iter();
+        samples.find(|one| one["metric"] == metric).and_then(|one| one["value"].as_f64())
+    };
+    let sent: Vec<f64> = slices
+        .iter()
+        .filter(|one| one["workload"] == "udp(send)")
+        .filter_map(|one| of(one, "net.sent"))
+        .collect();
+    assert!(
+        !sent.is_empty() && sent.iter().all(|sent| *sent > 0.0),
+        "what was sent stands beside what arrived"
+    );
+    let text = rig.expect(0, &["report", &rig.last_id()]);
+    says(&text, &["tcp(send) from host", "to ssh:elsewhere"]);
+    let page = rig.path("page.html");
+    rig.expect(0, &["report", &rig.last_id(), "-o", page.to_str().unwrap()]);
+    says(&std::fs::read_to_string(page).unwrap(), &["From each place to each", "class=\"heat5\""]);
+}
+
+#[test]
+fn two_hosts_are_compared_without_a_device() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let args =
+        [&["run", "cpu", "cpu @ssh:elsewhere", "--probe", "pipe", "--format", "json"][..], QUICK].concat();
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = &report["workloads"][0]["rows"];
+    assert_eq!((&rows[1]["stack"], &rows[1]["place"]), (&"ssh:elsewhere".into(), &"ssh:elsewhere".into()));
+    assert!(rows[1]["iops"]["value"].as_f64().unwrap() > 100.0, "{rows}");
+}
+
+#[test]
+fn a_network_that_cannot_be_measured_says_why() {
+    let rig = Rig::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let stack = format!("net:host,address=127.0.0.1,port={port}");
+    rig.complains(2, &["run", &stack, "--probe", "rr"], &["the port is taken by another program"]);
+    rig.complains(
+        2,
+        &["run", "net:host,address=203.0.113.9", "--probe", "rr"],
+        &["it is no address of this place"],
+    );
+    for (args, said) in [
+        (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is no address"),
+        (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is no port"),
+        (vec!["plan", "net:lab", "--probe", "rr"], "is a guest of the run, which has no network"),
+        (vec!["plan", "cpu", "--probe", "rr"], "needs another place that answers"),
+        (vec!["plan", "net:host | vm", "--probe", "rr"], "\"vm\" stands on a file or a device"),
+        (vec!["network", "host", "host"], "is named twice"),
+    ] {
+        rig.complains(2, &args, &[said]);
+    }
 }

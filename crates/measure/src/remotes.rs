@@ -35,7 +35,14 @@ impl Session<'_> {
     pub(super) fn reach_member(&mut self, places: &mut Places, index: usize, member: usize) -> Result<()> {
         let stack = &self.scenario.stacks[index];
         let medium = &stack.medium.members()[member];
-        let Medium::Remote { host, path, agent, .. } = medium else { return Ok(()) };
+        let Medium::Remote { host, path, agent, .. } = medium else {
+            for host in hosts_without_device(medium) {
+                if !places.has(&Place::Ssh(host.clone())) {
+                    self.reach_remote(places, &host, index, &self.run_id())?;
+                }
+            }
+            return Ok(());
+        };
         let place = Place::Ssh(host.clone());
         let run_id = self.run_id();
         match agent {
@@ -94,7 +101,17 @@ impl Session<'_> {
         let run_id = self.run_id();
         for index in &set.stacks {
             for medium in self.scenario.stacks[*index].medium.members() {
-                let Medium::Remote { host, path, agent, .. } = medium else { continue };
+                let Medium::Remote { host, path, agent, .. } = medium else {
+                    for host in hosts_without_device(medium) {
+                        let place = Place::Ssh(host.clone());
+                        if !places.has(&place) {
+                            self.observer.tell(Event::Reaching { place: place.to_string() });
+                            places.reach_ssh(&host, &run_id)?;
+                            self.record_place(places, &place)?;
+                        }
+                    }
+                    continue;
+                };
                 let place = Place::Ssh(host.clone());
                 if places.has(&place) {
                     continue;
@@ -169,4 +186,11 @@ pub(super) fn with_its_code(error: anyhow::Error) -> anyhow::Error {
 
 pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
     error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
+}
+
+/// The hosts over ssh of a medium that is a place without a device, or a network of two.
+fn hosts_without_device(medium: &Medium) -> Vec<String> {
+    let near = matches!(medium, Medium::Cpu { .. } | Medium::Net { .. }).then(|| medium.place());
+    let ends = near.into_iter().chain(medium.far_end().cloned());
+    ends.filter_map(|place| place.ssh_host().map(str::to_owned)).collect()
 }
