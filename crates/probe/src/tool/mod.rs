@@ -77,7 +77,81 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Argument;
+    use crate::{Argument, Probe, ProbeError, prepare};
+    use iotax_load::{Bound, SliceResult, SliceSpec};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::process::{Child, Command, Stdio};
+    use std::time::Duration;
+
+    /// A server that ends with its test.
+    struct Running(Child);
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            // It fails where it has ended by itself.
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// What a tool makes of a second; `None`, with a word about it: it is not installed here.
+    fn second(spec: &ProbeSpec) -> Option<(Box<dyn Probe>, Result<SliceResult, ProbeError>)> {
+        match prepare(spec) {
+            Err(ProbeError::Missing { program, package }) => {
+                println!("skipped: {program} (package {package}) is not installed");
+                None
+            }
+            probe => {
+                let mut probe = probe.unwrap();
+                let result = probe.slice(&SliceSpec::now(Bound::Time { ns: 1_000_000_000 }, 0, false));
+                Some((probe, result))
+            }
+        }
+    }
+
+    #[test]
+    fn installed_tools_give_figures() {
+        for probe in ["mbw(memcpy)", "sysbench(cpu)", "stress-ng(switch)", "openssl(sha256)"] {
+            let Some((probe, result)) = second(&ProbeSpec::parse(probe).unwrap()) else { continue };
+            let result = result.unwrap();
+            assert!(result.read.ios > 0 && result.window_ns > 0, "{} {result:?}", probe.name());
+            assert!(probe.name().contains('.'), "a version in {}", probe.name());
+            assert!(probe.command().unwrap()[0].starts_with('/'));
+        }
+    }
+
+    #[test]
+    fn network_tools_measure_against_their_server() {
+        for probe in ["iperf3(bidir)", "sockperf(tcp)"] {
+            let mut spec = ProbeSpec::parse(probe).unwrap();
+            let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+            spec.peer = Some(free);
+            let command = server(&spec, free).unwrap();
+            let mut program = Command::new(&command[0]);
+            program.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let Ok(child) = iotax_sys::child::ends_with_us(&mut program).spawn() else {
+                println!("skipped: {} is not installed", command[0]);
+                continue;
+            };
+            let _running = Running(child);
+            // It listens soon; each refused attempt is the error that a user would get.
+            let result = (0..20).find_map(|_| match second(&spec) {
+                Some((_, Ok(result))) => Some(result),
+                Some((_, Err(why))) => {
+                    assert!(why.to_string().contains("running at 127.0.0.1"), "{why}");
+                    std::thread::sleep(Duration::from_millis(100));
+                    None
+                }
+                None => Some(SliceResult::default()),
+            });
+            let result = result.unwrap();
+            let measured = match probe {
+                "sockperf(tcp)" => result.read.latency.count() == result.read.ios && result.read.ios > 0,
+                _ => result.read.bytes > 0 && result.write.bytes > 0,
+            };
+            assert!(measured, "{probe}: {result:?}");
+        }
+    }
 
     #[test]
     fn best_median_and_mean_are_three_figures() {
@@ -105,6 +179,22 @@ mod tests {
             }
         }
         assert_eq!(ProbeSpec::parse("sysbench(memory)").unwrap().unit().unwrap(), Unit::Bytes);
+    }
+
+    #[test]
+    fn the_page_has_every_tool_and_test() {
+        let page = include_str!("../../../../docs/probes-tools.md");
+        let table =
+            page.split("## Tools and units").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+        for definition in ALL {
+            let tests = match definition.argument {
+                Argument::Test(tests) => tests.iter().map(|(word, ..)| *word).collect(),
+                _ => Vec::new(),
+            };
+            for word in [definition.name].into_iter().chain(tests) {
+                assert!(table.contains(&format!("`{word}`")), "{} {word}", definition.name);
+            }
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) const DEFINITION: Definition = Definition {
     unit: HALF,
     subject: "sockperf's latency",
     about: "Sends 64 bytes and waits until they are back, again and again: half of that time. A round trip takes twice as long.",
-    relative: "reqresp, in slices, which gives whole round trips",
+    relative: "rr, in slices, which gives whole round trips",
     program: Some(("sockperf", "sockperf")),
     shortest_slice_ns: 1_000_000_000,
     needs_peer: true,

@@ -241,8 +241,7 @@ impl Visit {
                 false => Ok(reading),
             }
         });
-        let reading =
-            reading.map_err(|why| self.failed(&format!("printed what iotax does not expect: {why}")))?;
+        let reading = reading.map_err(|why| self.failed(&format!("gave no figure: {why}")))?;
         Ok(Run { reading, cpu })
     }
 
@@ -393,4 +392,137 @@ pub(super) fn bytes(bytes: u64) -> Direction {
 /// So many units.
 pub(super) fn units(ios: u64) -> Direction {
     Direction { ios, ..Direction::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A tool that is a script with a version of its own: so many units in a second of its own time.
+    const SCRIPTED: Tool = Tool {
+        label: "scripted",
+        programs: &["iotax-scripted"],
+        version: |program| Ok(version_behind("scripted", &ask(program, &["--version"])?)),
+        copies: true,
+        arguments: |asked| vec![asked.seconds().to_string()],
+        expected: |asked| Duration::from_secs(asked.seconds()),
+        read: |_, printed| {
+            let line = behind(&printed.stdout, "made:")?;
+            Ok(Reading { ns: 1_000_000_000, read: units(whole_number(line, line)?), ..Reading::default() })
+        },
+    };
+
+    fn scripted(spec: &ProbeSpec, script: &str) -> (tempfile::TempDir, Visit) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("iotax-scripted");
+        let version = "[ \"$1\" = --version ] && { echo scripted, version 3.1-beta; exit; }";
+        fs::write(&program, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let found = find("iotax-scripted", folder.path().as_os_str()).unwrap();
+        let visit = Visit::new(spec, &SCRIPTED, found).unwrap();
+        (folder, visit)
+    }
+
+    fn any() -> ProbeSpec {
+        ProbeSpec::parse("mbw").unwrap()
+    }
+
+    fn slice(visit: &mut Visit, bound: Bound) -> Result<SliceResult, String> {
+        visit.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())
+    }
+
+    const SECOND: Bound = Bound::Time { ns: 1_000_000_000 };
+
+    #[test]
+    fn it_runs_in_the_c_locale_without_input_and_is_named_with_its_version() {
+        let script = "[ \"$LC_ALL\" = C ] && [ -z \"$(cat)\" ] && echo made: 7";
+        let (_folder, mut visit) = scripted(&any(), script);
+        assert_eq!(visit.name(), "scripted 3.1-beta");
+        assert_eq!(slice(&mut visit, SECOND).unwrap().read.ios, 7);
+    }
+
+    #[test]
+    fn its_cpu_time_is_that_of_the_program() {
+        let script = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo made: 7";
+        let (_folder, mut visit) = scripted(&any(), script);
+        assert!(slice(&mut visit, SECOND).unwrap().cpu_user_ns > 0);
+    }
+
+    #[test]
+    fn each_copy_runs_on_a_processor_of_its_own() {
+        let allowed = sched_getaffinity(None).unwrap();
+        let cpus: Vec<u32> =
+            (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).take(2).map(|cpu| cpu as u32).collect();
+        let spec = ProbeSpec { numjobs: cpus.len() as u32, cpus_allowed: cpus.clone(), ..any() };
+        // A power of ten for each of the first two processors.
+        let script = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in";
+        let first = format!("{script} {}) echo made: 1;; *,*|*-*) ;; *) echo made: 100;; esac", cpus[0]);
+        let (_folder, mut visit) = scripted(&spec, &first);
+        let made = slice(&mut visit, SECOND).unwrap().read.ios;
+        assert_eq!(made, if cpus.len() == 2 { 101 } else { 1 });
+        assert_eq!(sched_getaffinity(None).unwrap(), allowed, "our own thread stays where it was");
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_refused() {
+        let spec = ProbeSpec { cpus_allowed: vec![u32::MAX], ..any() };
+        let (_folder, mut visit) = scripted(&spec, "echo made: 7");
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(why.contains("cannot run on the processors 4294967295"), "{why}");
+    }
+
+    #[test]
+    fn nothing_counted_is_an_error_and_not_a_zero() {
+        let (_folder, mut visit) = scripted(&any(), "echo made: 0");
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(
+            why.contains("scripted 3.1-beta gave no figure: it counted nothing") && why.contains("made: 0"),
+            "{why}"
+        );
+        let (_folder, mut visit) = scripted(&any(), "echo made of wood");
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(why.contains("no line \"made:\"; the last line is \"made of wood\""), "{why}");
+    }
+
+    #[test]
+    fn a_hang_is_ended_with_all_that_it_started() {
+        let (folder, mut visit) = scripted(&any(), "sleep 61 & echo $! >$0.pid; wait");
+        visit.limit = Some(Duration::from_millis(300));
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(why.contains("scripted 3.1-beta did not end within 0.3 s and was killed"), "{why}");
+        let pid = fs::read_to_string(folder.path().join("iotax-scripted.pid")).unwrap();
+        let gone = || {
+            !fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        let start = Instant::now();
+        while !gone() && start.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(gone());
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_is_refused() {
+        let (_folder, mut visit) = scripted(&any(), "echo made: 7");
+        let why = slice(&mut visit, Bound::Bytes { bytes: 1 }).unwrap_err();
+        assert!(why.contains("a slice by bytes is not possible"), "{why}");
+        let definition = any().definition().unwrap();
+        let missing = prepare(&any(), definition, &SCRIPTED).err().unwrap().to_string();
+        assert_eq!(missing, "mbw is not installed; hint: apt install mbw");
+        let alone = ProbeSpec::parse("iperf3").unwrap();
+        let why = crate::prepare(&alone).err().unwrap().to_string();
+        assert!(why.contains("iperf3(tcp) needs another place"), "{why}");
+    }
+
+    #[test]
+    fn versions_are_found() {
+        let of = |label, text| version_behind(label, text).unwrap_or_default();
+        assert_eq!(of("iperf", "iperf 3.12 (cJSON 1.7.15)\n"), "3.12");
+        assert_eq!(of("stress-ng, version", "stress-ng, version 0.15.06 (gcc 12.2.0)\n"), "0.15.06");
+        assert_eq!(of("7-Zip", "\n7-Zip (z) 26.02 (x64) : Copyright\n"), "26.02");
+        assert_eq!(of("7-Zip", "7-Zip [64] 16.02 : Copyright\n"), "16.02");
+        assert_eq!(of("sockperf, version", "sockperf, version 3.7-no.git\n"), "3.7-no.git");
+        assert_eq!(of("mbw", "Usage: mbw [options] array_size_in_MiB\n"), "");
+    }
 }
