@@ -24,8 +24,7 @@ pub(super) const DEFINITION: Definition = Definition {
     ]),
     unit: Unit::Bytes,
     subject: "iperf3's stream",
-    about: "Sends to the other end for the slice, and counts what arrives there. A stream is one thread on each end up to iperf3 3.15: \
-            several streams share one processor.",
+    about: "Sends to the other end for the slice, and counts what arrives there. Up to version 3.15 all its streams share one thread.",
     relative: "tcp, in slices",
     program: Some(("iperf3", "iperf3")),
     shortest_slice_ns: 1_000_000_000,

@@ -173,11 +173,10 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{WALL_NS, read_sample, reads};
+    use super::super::samples::{WALL_NS, read_sample, reads, write_program};
     use super::*;
     use iotax_load::{Bound, SliceSpec};
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
 
     /// A checkout whose programs are these scripts.
     fn checkout(programs: &[(&str, &str)]) -> tempfile::TempDir {
@@ -185,9 +184,7 @@ mod tests {
         fs::create_dir(folder.path().join("pgms")).unwrap();
         fs::write(folder.path().join("Run"), "#!/usr/bin/perl\nmy $version = \"5.1.3\";\n").unwrap();
         for (name, script) in programs {
-            let file = folder.path().join("pgms").join(name);
-            fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+            write_program(&folder.path().join("pgms").join(name), script);
         }
         folder
     }

@@ -396,6 +396,7 @@ pub(super) fn units(ios: u64) -> Direction {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::write_program;
     use super::*;
     use std::fs;
 
@@ -417,8 +418,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("iotax-scripted");
         let version = "[ \"$1\" = --version ] && { echo scripted, version 3.1-beta; exit; }";
-        fs::write(&program, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&program, &format!("{version}\n{script}"));
         let found = find("iotax-scripted", folder.path().as_os_str()).unwrap();
         let visit = Visit::new(spec, &SCRIPTED, found).unwrap();
         (folder, visit)
