@@ -17,7 +17,11 @@ pub(super) const DEFINITION: Definition = Definition {
     argument: Argument::Test(&[
         ("memcpy", Unit::Bytes, "the C library's memcpy over the whole array"),
         ("dumb", Unit::Bytes, "a loop that copies 8 bytes at a time"),
-        ("mcblock", Unit::Bytes, "memcpy in blocks of 256 KiB"),
+        (
+            "mcblock",
+            Unit::Bytes,
+            "memcpy of the same 256 KiB to one place after the other: the source stays in a cache",
+        ),
     ]),
     unit: Unit::Bytes,
     subject: "mbw's copies",

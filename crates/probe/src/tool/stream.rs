@@ -48,14 +48,15 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     let ns = ns(figures.number("wall-clock-time")?);
     // A mean of its workers.
     let workers = f64::from(asked.spec.numjobs.max(1));
-    let moved = |key: &str| {
-        let rate = figures.number(key)?;
+    let moved = |old: &str, new: &str| {
+        // Newer versions put the unit first.
+        let rate = figures.number(old).or_else(|why| figures.number(new).map_err(|_| why))?;
         Ok::<_, String>(bytes(amount(rate * workers * MIB, ns)))
     };
     Ok(Reading {
         ns,
-        read: moved("memory-read-rate-mb-per-sec")?,
-        write: moved("memory-write-rate-mb-per-sec")?,
+        read: moved("memory-read-rate-mb-per-sec", "mb-per-sec-memory-read-rate")?,
+        write: moved("memory-write-rate-mb-per-sec", "mb-per-sec-memory-write-rate")?,
         ..Reading::default()
     })
 }
@@ -74,6 +75,9 @@ mod tests {
         assert!((rate(reading.read.bytes) - 5567.498057).abs() < 0.001);
         assert!((rate(reading.write.bytes) - 3711.665372).abs() < 0.001);
         assert_eq!(reading.ns, 6_060_448_000);
+        let newer = SAMPLE.replace("memory-read-rate-mb-per-sec", "mb-per-sec-memory-read-rate");
+        let newer = read_sample("stream(64MiB)", &TOOL, &newer, "").unwrap();
+        assert_eq!(newer.read.bytes, reading.read.bytes);
     }
 
     #[test]
