@@ -60,6 +60,8 @@ pub enum Argument {
     },
     /// One of these words, each with what it means; the first where none is written.
     Word(&'static [(&'static str, &'static str)]),
+    /// One of these tests of a tool, each with what a unit of it is and what it means; the first where none is written.
+    Test(&'static [(&'static str, Unit, &'static str)]),
 }
 
 /// What a unit of a probe's work is, for tables and verdicts.
@@ -99,7 +101,7 @@ pub struct Definition {
     pub name: &'static str,
     /// What it takes in brackets.
     pub argument: Argument,
-    /// What a unit of it is.
+    /// What a unit of it is, unless each of its tests has one of its own: [`ProbeSpec::unit`].
     pub unit: Unit,
     /// What it is of, as the subject of a verdict: `integer work`.
     pub subject: &'static str,
@@ -205,13 +207,24 @@ impl ProbeSpec {
         })
     }
 
+    /// What a unit of its work is.
+    ///
+    /// # Errors
+    /// As [`ProbeSpec::definition`].
+    pub fn unit(&self) -> Result<Unit, ProbeError> {
+        let definition = self.definition()?;
+        let Argument::Test(tests) = definition.argument else { return Ok(definition.unit) };
+        let test = tests.iter().find(|(word, ..)| Some(*word) == self.argument.as_deref());
+        Ok(test.map_or(definition.unit, |(_, unit, _)| *unit))
+    }
+
     /// Its argument as bytes or nanoseconds.
     pub fn amount(&self) -> Option<u64> {
         let text = self.argument.as_deref()?;
         match self.definition().ok()?.argument {
             Argument::Bytes { .. } => units::parse_bytes(text).ok(),
             Argument::Time { .. } => units::parse_duration(text).ok().map(|time| time.as_nanos() as u64),
-            Argument::None | Argument::Word(_) => None,
+            Argument::None | Argument::Word(_) | Argument::Test(_) => None,
         }
     }
 }
@@ -250,14 +263,23 @@ impl Argument {
                     _ => Ok(Some(format!("{}us", ns.div_ceil(1000)))),
                 }
             }
-            (Argument::Word(words), text) => {
-                let word = text.unwrap_or(words[0].0);
-                let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-                match words.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)) {
-                    Some((known, _)) => Ok(Some((*known).to_owned())),
-                    None => Err(format!("\"{word}\" is not known: known are {}", known())),
-                }
-            }
+            (Argument::Word(words), text) => one_of(words.iter().map(|(word, _)| *word), text),
+            (Argument::Test(tests), text) => one_of(tests.iter().map(|(word, ..)| *word), text),
+        }
+    }
+}
+
+/// The word that is meant, the first of none.
+fn one_of(
+    words: impl Iterator<Item = &'static str> + Clone,
+    written: Option<&str>,
+) -> Result<Option<String>, String> {
+    let Some(written) = written else { return Ok(words.clone().next().map(str::to_owned)) };
+    match words.clone().find(|word| word.eq_ignore_ascii_case(written)) {
+        Some(word) => Ok(Some(word.to_owned())),
+        None => {
+            let known = words.collect::<Vec<_>>().join(", ");
+            Err(format!("\"{written}\" is not known: known are {known}"))
         }
     }
 }

@@ -52,20 +52,68 @@ pub enum Ended {
 ///
 /// # Errors
 /// When it cannot be waited for.
-pub fn run_within(mut child: Child, limit: Duration) -> io::Result<Ended> {
+pub fn run_within(child: Child, limit: Duration) -> io::Result<Ended> {
+    Ok(run_within_timed(child, limit)?.0)
+}
+
+/// The same, with the CPU time of the child and of those that it has waited for; zero where that cannot be read.
+///
+/// # Errors
+/// As [`run_within`].
+pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(Ended, CpuTime)> {
     let start = Instant::now();
     let pipes = [child.stdout.take().map(read_all), child.stderr.take().map(read_all)];
-    let Some(status) = ended_within(&mut child, limit)? else {
+    // Its times are gone when somebody has waited for it.
+    let cpu = times_at_end(&child, limit);
+    let Some(status) = ended_within(&mut child, limit.saturating_sub(start.elapsed()))? else {
         signal_all(&mut child, Signal::KILL);
         let died = ended_within(&mut child, DIES_WITHIN)?;
-        return Ok(if died.is_some() { Ended::Killed } else { Ended::Stuck });
+        return Ok((if died.is_some() { Ended::Killed } else { Ended::Stuck }, CpuTime::default()));
     };
     let rest = limit.saturating_sub(start.elapsed()).max(DIES_WITHIN);
     let read = pipes.map(|pipe| pipe.map_or(Some(Vec::new()), |pipe| pipe.recv_timeout(rest).ok()));
-    Ok(match read {
+    let ended = match read {
         [Some(stdout), Some(stderr)] => Ended::Whole(Output { status, stdout, stderr }),
         _ => Ended::Held,
-    })
+    };
+    Ok((ended, cpu))
+}
+
+/// CPU time of a process and of those that it has waited for, in whole ticks of the kernel (10 ms).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user mode, nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel, nanoseconds.
+    pub system_ns: u64,
+}
+
+/// Waits until a child has ended, and reads its times from what is left of it.
+fn times_at_end(child: &Child, limit: Duration) -> CpuTime {
+    let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok();
+    let start = Instant::now();
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+        let rest = limit.saturating_sub(start.elapsed());
+        match times(&stat) {
+            Some((true, cpu)) => return cpu,
+            None => return CpuTime::default(),
+            Some(_) if rest.is_zero() => return CpuTime::default(),
+            Some(_) => pause(handle.as_ref(), rest),
+        }
+    }
+}
+
+/// Of a line of `/proc/PID/stat`: whether the process has ended, and its times.
+fn times(stat: &str) -> Option<(bool, CpuTime)> {
+    // A program's name may have blanks and brackets.
+    let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
+    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    let ns = |own: usize, waited_for: usize| {
+        let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        Some((ticks(own)? + ticks(waited_for)?) * tick_ns)
+    };
+    Some((fields.first()? == &"Z", CpuTime { user_ns: ns(11, 13)?, system_ns: ns(12, 14)? }))
 }
 
 /// The same; `None` of one that had no end within the limit.
@@ -192,6 +240,31 @@ mod tests {
             assert!(matches!(ended, Ok(Ended::Killed)), "{ended:?}");
             assert!(start.elapsed() < Duration::from_secs(10));
         }
+    }
+
+    #[test]
+    fn what_a_child_and_its_children_computed_is_counted() {
+        let mut busy = Command::new("sh");
+        let own = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done";
+        let script = format!("{own}; sh -c '{own}'");
+        busy.args(["-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let limit = Duration::from_secs(60);
+        let (ended, both) = run_within_timed(busy.spawn().expect("sh"), limit).expect("wait");
+        assert!(matches!(ended, Ended::Whole(ref output) if output.status.success()), "{ended:?}");
+        assert!(both.user_ns > 0, "{both:?}");
+        let mut idle = Command::new("sleep");
+        let (_, cpu) = run_within_timed(idle.arg("0.2").spawn().expect("sleep"), limit).expect("wait");
+        assert!(cpu.user_ns < both.user_ns, "{cpu:?} {both:?}");
+    }
+
+    #[test]
+    fn times_are_read_behind_any_name() {
+        let line = "12 (a) b (c) Z 1 2 3 4 5 6 7 8 9 10 100 200 10 20 20 0";
+        let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let cpu = CpuTime { user_ns: 110 * tick, system_ns: 220 * tick };
+        assert_eq!(times(line), Some((true, cpu)));
+        assert_eq!(times(&line.replace(" Z ", " S ")).map(|(ended, _)| ended), Some(false));
+        assert_eq!(times("12 (a) Z 1 2"), None);
     }
 
     #[test]

@@ -1,6 +1,208 @@
-//! placeholder
+//! The field's own tools, where people trust their names: a slice is one run of the program (a visit), as long as the slice's bound
+//! or the tool's own shortest time. `visit` runs a program and holds it to its limit; each other module has one tool: its tests, its
+//! exact arguments, and a strict reading of its output. What a tool prints that is not as expected is an error, never a zero.
 
-use crate::Definition;
+mod iperf3;
+mod mbw;
+mod openssl;
+#[cfg(test)]
+mod samples;
+mod seven_zip;
+mod sockperf;
+mod stream;
+mod stress_ng;
+mod sysbench;
+mod unixbench;
+mod visit;
+
+use crate::{Definition, ProbeSpec, Unit};
+use std::net::SocketAddr;
 
 /// All of them.
-pub const ALL: &[&Definition] = &[];
+pub const ALL: &[&Definition] = &[
+    &unixbench::DEFINITION,
+    &mbw::DEFINITION,
+    &stream::DEFINITION,
+    &sysbench::DEFINITION,
+    &stress_ng::DEFINITION,
+    &seven_zip::DEFINITION,
+    &openssl::DEFINITION,
+    &iperf3::DEFINITION,
+    &sockperf::DEFINITION,
+];
+
+/// The arguments of the other end, program first.
+type Server = fn(&ProbeSpec, SocketAddr) -> Vec<String>;
+
+/// Those that have another end.
+const SERVERS: &[(&Definition, Server)] =
+    &[(&iperf3::DEFINITION, iperf3::server), (&sockperf::DEFINITION, sockperf::server)];
+
+/// The command of a tool's other end, which listens there until it is ended; `None`: it has none.
+pub fn server(spec: &ProbeSpec, listen: SocketAddr) -> Option<Vec<String>> {
+    let (_, server) = SERVERS.iter().find(|(definition, _)| definition.name == spec.name)?;
+    Some(server(spec, listen))
+}
+
+/// What tools and people take for the figure of several runs, side by side: the best alone says what a machine does in luck.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The highest rate, the shortest time.
+    pub best: f64,
+    /// The middle one, the mean of two.
+    pub median: f64,
+    /// The arithmetic mean.
+    pub mean: f64,
+}
+
+impl Spread {
+    /// Of the figures of slices; `None` of none, and where one is no number.
+    pub fn of(unit: Unit, figures: &[f64]) -> Option<Spread> {
+        let mut sorted = figures.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (lowest, highest) = (*sorted.first()?, *sorted.last()?);
+        if !figures.iter().all(|figure| figure.is_finite()) {
+            return None;
+        }
+        let middle = sorted.len() / 2;
+        let median = match sorted.len() % 2 {
+            0 => (sorted[middle - 1] + sorted[middle]) / 2.0,
+            _ => sorted[middle],
+        };
+        let best = if matches!(unit, Unit::Time(_)) { lowest } else { highest };
+        Some(Spread { best, median, mean: sorted.iter().sum::<f64>() / sorted.len() as f64 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Argument, Probe, ProbeError, prepare};
+    use iotax_load::{Bound, SliceResult, SliceSpec};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::process::{Child, Command, Stdio};
+    use std::time::Duration;
+
+    /// A server that ends with its test.
+    struct Running(Child);
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            // It fails where it has ended by itself.
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// What a tool makes of a second; `None`, with a word about it: it is not installed here.
+    fn second(spec: &ProbeSpec) -> Option<(Box<dyn Probe>, Result<SliceResult, ProbeError>)> {
+        match prepare(spec) {
+            Err(ProbeError::Missing { program, package }) => {
+                println!("skipped: {program} (package {package}) is not installed");
+                None
+            }
+            probe => {
+                let mut probe = probe.unwrap();
+                let result = probe.slice(&SliceSpec::now(Bound::Time { ns: 1_000_000_000 }, 0, false));
+                Some((probe, result))
+            }
+        }
+    }
+
+    #[test]
+    fn installed_tools_give_figures() {
+        for probe in ["mbw(memcpy)", "sysbench(cpu)", "stress-ng(switch)", "openssl(sha256)"] {
+            let Some((probe, result)) = second(&ProbeSpec::parse(probe).unwrap()) else { continue };
+            let result = result.unwrap();
+            assert!(result.read.ios > 0 && result.window_ns > 0, "{} {result:?}", probe.name());
+            assert!(probe.name().contains('.'), "a version in {}", probe.name());
+            assert!(probe.command().unwrap()[0].starts_with('/'));
+        }
+    }
+
+    #[test]
+    fn network_tools_measure_against_their_server() {
+        for probe in ["iperf3(bidir)", "sockperf(tcp)"] {
+            let mut spec = ProbeSpec::parse(probe).unwrap();
+            let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+            spec.peer = Some(free);
+            let command = server(&spec, free).unwrap();
+            let mut program = Command::new(&command[0]);
+            program.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let Ok(child) = iotax_sys::child::ends_with_us(&mut program).spawn() else {
+                println!("skipped: {} is not installed", command[0]);
+                continue;
+            };
+            let _running = Running(child);
+            // It listens soon; each refused attempt is the error that a user would get.
+            let result = (0..20).find_map(|_| match second(&spec) {
+                Some((_, Ok(result))) => Some(result),
+                Some((_, Err(why))) => {
+                    assert!(why.to_string().contains("running at 127.0.0.1"), "{why}");
+                    std::thread::sleep(Duration::from_millis(100));
+                    None
+                }
+                None => Some(SliceResult::default()),
+            });
+            let result = result.unwrap();
+            let measured = match probe {
+                "sockperf(tcp)" => result.read.latency.count() == result.read.ios && result.read.ios > 0,
+                _ => result.read.bytes > 0 && result.write.bytes > 0,
+            };
+            assert!(measured, "{probe}: {result:?}");
+        }
+    }
+
+    #[test]
+    fn best_median_and_mean_are_three_figures() {
+        let of = |figures| Spread::of(Unit::Count("loops"), figures);
+        assert_eq!(of(&[4.0, 1.0, 10.0]), Some(Spread { best: 10.0, median: 4.0, mean: 5.0 }));
+        assert_eq!(of(&[4.0, 1.0, 10.0, 5.0]), Some(Spread { best: 10.0, median: 4.5, mean: 5.0 }));
+        assert_eq!(of(&[7.0]), Some(Spread { best: 7.0, median: 7.0, mean: 7.0 }));
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[1.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn the_best_time_is_the_shortest() {
+        let spread = Spread::of(Unit::Time("a round trip"), &[4.0, 1.0, 10.0]);
+        assert_eq!(spread, Some(Spread { best: 1.0, median: 4.0, mean: 5.0 }));
+    }
+
+    #[test]
+    fn every_test_of_a_tool_says_what_its_unit_is() {
+        for definition in ALL {
+            let Argument::Test(tests) = definition.argument else { continue };
+            for (word, unit, _) in tests {
+                let spec = ProbeSpec::parse(&format!("{}({word})", definition.name)).unwrap();
+                assert_eq!(spec.unit().unwrap(), *unit);
+            }
+        }
+        assert_eq!(ProbeSpec::parse("sysbench(memory)").unwrap().unit().unwrap(), Unit::Bytes);
+    }
+
+    #[test]
+    fn the_page_has_every_tool_and_test() {
+        let page = include_str!("../../../../docs/probes-tools.md");
+        let table =
+            page.split("## Tools and units").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+        for definition in ALL {
+            let tests = match definition.argument {
+                Argument::Test(tests) => tests.iter().map(|(word, ..)| *word).collect(),
+                _ => Vec::new(),
+            };
+            for word in [definition.name].into_iter().chain(tests) {
+                assert!(table.contains(&format!("`{word}`")), "{} {word}", definition.name);
+            }
+        }
+    }
+
+    #[test]
+    fn those_with_another_end_need_a_peer() {
+        let listen = "127.0.0.1:5201".parse().unwrap();
+        for definition in ALL {
+            let spec = ProbeSpec::parse(definition.name).unwrap();
+            assert_eq!(server(&spec, listen).is_some(), definition.needs_peer, "{}", definition.name);
+        }
+    }
+}

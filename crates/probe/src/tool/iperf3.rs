@@ -1,0 +1,141 @@
+//! iperf3: the client's end, read from its JSON.
+
+use super::visit::{self, Asked, Printed, Reading, Tool, ask, bytes, last_words, ns, version_behind};
+use crate::{Argument, Definition, ProbeSpec, Unit};
+use iotax_load::Direction;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A server that does not answer by then (a firewall) is an error.
+const CONNECTS_WITHIN_MS: &str = "5000";
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "iperf3",
+    argument: Argument::Test(&[
+        ("tcp", Unit::Bytes, "from here to the other end"),
+        ("reverse", Unit::Bytes, "TCP from the other end to here"),
+        ("bidir", Unit::Bytes, "TCP both ways at once: to the other end, and back as the other direction"),
+        (
+            "udp",
+            Unit::Bytes,
+            "datagrams to the other end as fast as they can be sent: those that arrive, and as the other direction those that were sent",
+        ),
+    ]),
+    unit: Unit::Bytes,
+    subject: "iperf3's stream",
+    about: "Sends to the other end for the slice, and counts what arrives there. Up to version 3.15 all its streams share one thread.",
+    relative: "tcp, in slices",
+    program: Some(("iperf3", "iperf3")),
+    shortest_slice_ns: 1_000_000_000,
+    needs_peer: true,
+    prepare: |spec| visit::prepare(spec, &DEFINITION, &TOOL),
+};
+
+const TOOL: Tool = Tool {
+    label: "iperf3",
+    programs: &["iperf3"],
+    version: |program| Ok(version_behind("iperf", &ask(program, &["--version"])?)),
+    copies: false,
+    arguments: |asked| {
+        let (seconds, streams) = (asked.seconds().to_string(), asked.spec.numjobs.to_string());
+        let [address, port] = end(asked.spec.peer);
+        let mut words = vec!["-J", "-c", &address, "-p", &port, "-t", &seconds];
+        words.extend(["--connect-timeout", CONNECTS_WITHIN_MS]);
+        if asked.spec.numjobs > 1 {
+            words.extend(["-P", &streams]);
+        }
+        words.extend_from_slice(match asked.test() {
+            "reverse" => &["-R"],
+            "bidir" => &["--bidir"],
+            "udp" => &["-u", "-b", "0"],
+            _ => &[],
+        });
+        words.into_iter().map(str::to_owned).collect()
+    },
+    expected: |asked| Duration::from_secs(asked.seconds() + 6),
+    read,
+};
+
+/// Address and port as programs want them.
+pub(super) fn end(peer: Option<SocketAddr>) -> [String; 2] {
+    peer.map_or_else(Default::default, |peer| [peer.ip().to_string(), peer.port().to_string()])
+}
+
+/// One test at a time; it goes on until it is ended.
+pub(super) fn server(_: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
+    let [address, port] = end(Some(listen));
+    ["iperf3", "-s", "-B", &address, "-p", &port].map(str::to_owned).into()
+}
+
+fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+    let json: Value = serde_json::from_str(&printed.stdout)
+        .map_err(|error| format!("no JSON ({error}); its last words: {}", last_words(printed)))?;
+    // It ends with success also then.
+    if let Some(why) = json.get("error").and_then(Value::as_str) {
+        let [address, port] = end(asked.spec.peer);
+        let hint = format!("is `iperf3 -s -p {port}` running at {address}, and does a firewall let it in?");
+        return Err(format!("\"{why}\"; {hint}"));
+    }
+    let (ns, read) = received(&json, "sum_received", asked)?;
+    let write = match asked.test() {
+        // Both are over the same time, to a millisecond.
+        "bidir" => received(&json, "sum_received_bidir_reverse", asked)?.1,
+        // As of the probe udp: what was sent.
+        "udp" => received(&json, "sum_sent", asked)?.1,
+        _ => Direction::default(),
+    };
+    Ok(Reading { ns, read, write, ..Reading::default() })
+}
+
+/// Time and amount of one of its sums.
+fn received(json: &Value, sum: &str, asked: &Asked) -> Result<(u64, Direction), String> {
+    let sum_of = json.pointer(&format!("/end/{sum}")).ok_or_else(|| format!("no \"{sum}\" at its end"))?;
+    let figure = |key: &str| {
+        let number = sum_of.get(key).and_then(Value::as_f64).filter(|number| *number >= 0.0);
+        number.ok_or_else(|| format!("no \"{key}\" in \"{sum}\""))
+    };
+    let (seconds, moved) = (figure("seconds")?, figure("bytes")? as u64);
+    if seconds == 0.0 || moved == 0 {
+        return Err(format!("{moved} bytes within {seconds} s in \"{sum}\""));
+    }
+    let mut direction = bytes(moved);
+    if asked.test() == "udp" {
+        direction.ios = (figure("packets")? - figure("lost_packets")?).max(0.0) as u64;
+    }
+    Ok((ns(seconds), direction))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{read_sample, reads};
+    use super::*;
+
+    const TCP: &str = include_str!("samples/iperf3-3.12-tcp.json");
+    const BIDIR: &str = include_str!("samples/iperf3-3.12-bidir.json");
+    const UDP: &str = include_str!("samples/iperf3-3.12-udp.json");
+
+    #[test]
+    fn what_arrived_is_read() {
+        let reading = read_sample("iperf3(tcp)", &TOOL, TCP, "").unwrap();
+        assert_eq!((reading.ns, reading.read.bytes), (1_001_030_000, 2_052_587_520));
+        let reading = read_sample("iperf3(bidir)", &TOOL, BIDIR, "").unwrap();
+        assert_eq!((reading.read.bytes, reading.write.bytes), (1_520_435_200, 1_670_250_496));
+        let reading = read_sample("iperf3(udp)", &TOOL, UDP, "").unwrap();
+        assert_eq!((reading.read.bytes, reading.read.ios), (121_700_352, 3813 - 99));
+        assert_eq!((reading.write.bytes, reading.write.ios), (125_042_688, 3816));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_of_other_words_is_an_error() {
+        let cut = &TCP[..TCP.len() / 2];
+        assert!(reads("iperf3", &TOOL, cut, "").unwrap_err().contains("no JSON"));
+        let refused = r#"{"end": {}, "error": "unable to connect to server: Connection refused"}"#;
+        let why = reads("iperf3", &TOOL, refused, "").unwrap_err();
+        assert!(why.contains("Connection refused") && why.contains("iperf3 -s"), "{why}");
+        assert!(
+            reads("iperf3(bidir)", &TOOL, TCP, "").unwrap_err().contains("no \"sum_received_bidir_reverse\"")
+        );
+        assert!(reads("iperf3(udp)", &TOOL, TCP, "").unwrap_err().contains("no \"packets\""));
+    }
+}

@@ -1,0 +1,33 @@
+//! Recorded outputs, and scripts as programs, for tests.
+
+use super::visit::{Asked, Printed, Reading, Tool};
+use crate::ProbeSpec;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Of the program that printed a sample.
+pub(super) const WALL_NS: u64 = 2_000_000_000;
+
+/// What a tool makes of an output.
+pub(super) fn read_sample(probe: &str, tool: &Tool, stdout: &str, stderr: &str) -> Result<Reading, String> {
+    let spec = ProbeSpec::parse(probe).unwrap();
+    let asked = Asked { spec: &spec, program: Path::new("tool"), version: "1.0", ns: WALL_NS };
+    let printed = Printed { stdout: stdout.to_owned(), stderr: stderr.to_owned(), wall_ns: WALL_NS };
+    (tool.read)(&asked, &printed)
+}
+
+/// The same without what it holds, for errors.
+pub(super) fn reads(probe: &str, tool: &Tool, stdout: &str, stderr: &str) -> Result<(), String> {
+    read_sample(probe, tool, stdout, stderr).map(|_| ())
+}
+
+/// Writes a script that can be run. Another process does: a test beside this one that starts a program at that moment would hold the
+/// file open for writing, and it could not be run ("text file busy").
+pub(super) fn write_program(file: &Path, script: &str) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cat >\"$1\" && chmod +x \"$1\"", "sh"]).arg(file).stdin(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    shell.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
+    assert!(shell.wait().unwrap().success());
+}

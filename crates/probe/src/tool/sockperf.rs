@@ -1,0 +1,138 @@
+//! sockperf's ping-pong: the client's end, read from its log of all messages.
+
+use super::iperf3::end;
+use super::visit::{
+    self, Asked, Printed, Reading, Tool, ask, last_words, ns, number, shown, version_behind, whole_number,
+};
+use crate::{Argument, Definition, ProbeSpec, Unit};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const HALF: Unit = Unit::Time("half a round trip of 64 bytes");
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "sockperf",
+    argument: Argument::Test(&[
+        ("udp", HALF, "datagrams"),
+        ("tcp", HALF, "a TCP connection without Nagle's delay"),
+    ]),
+    unit: HALF,
+    subject: "sockperf's latency",
+    about: "Sends 64 bytes and waits until they are back, again and again: half of that time. A round trip takes twice as long.",
+    relative: "rr, in slices, which gives whole round trips",
+    program: Some(("sockperf", "sockperf")),
+    shortest_slice_ns: 1_000_000_000,
+    needs_peer: true,
+    prepare: |spec| visit::prepare(spec, &DEFINITION, &TOOL),
+};
+
+const TOOL: Tool = Tool {
+    label: "sockperf",
+    programs: &["sockperf"],
+    version: |program| Ok(version_behind("sockperf, version", &ask(program, &["--version"])?)),
+    copies: true,
+    arguments: |asked| {
+        let ([address, port], seconds) = (end(asked.spec.peer), asked.seconds().to_string());
+        let mut words = vec!["ping-pong", "-i", &address, "-p", &port, "-t", &seconds, "-m", "64"];
+        words.extend(["--full-log", "/dev/stdout"]);
+        if asked.test() == "tcp" {
+            words.push("--tcp");
+        }
+        words.into_iter().map(str::to_owned).collect()
+    },
+    // It looks at the clock's rate, and warms up.
+    expected: |asked| Duration::from_secs(asked.seconds() + 4),
+    read,
+};
+
+/// It goes on until it is ended.
+pub(super) fn server(spec: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
+    let [address, port] = end(Some(listen));
+    let mut words = vec!["sockperf", "server", "-i", &address, "-p", &port];
+    if spec.argument.as_deref() == Some("tcp") {
+        words.push("--tcp");
+    }
+    words.into_iter().map(str::to_owned).collect()
+}
+
+fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+    let text = &printed.stdout;
+    let complaint = |line: &&str| line.contains("ERROR") || line.contains("No messages were received");
+    // It ends with success also then.
+    if let Some(line) = text.lines().chain(printed.stderr.lines()).find(complaint) {
+        let [address, port] = end(asked.spec.peer);
+        let hint =
+            format!("is `sockperf server -p {port}` running at {address}, and does a firewall let it in?");
+        return Err(format!("{}; {hint}", shown(line)));
+    }
+    let part = |line: &'_ str, label: &str, end: &str| {
+        let (_, rest) = line.split_once(label)?;
+        Some(rest.split_once(end)?.0.to_owned())
+    };
+    let line_with = |label: &str| {
+        let line = text.lines().find(|line| line.contains(label));
+        line.ok_or_else(|| format!("no line \"{label}\"; its last words: {}", last_words(printed)))
+    };
+    let valid = line_with("[Valid Duration]")?;
+    let seconds = part(valid, "RunTime=", " sec").ok_or_else(|| format!("no time in {}", shown(valid)))?;
+    let received = valid.rsplit_once("ReceivedMessages=").map(|(_, number)| number);
+    let received = whole_number(received.unwrap_or_default(), valid)?;
+    let lost = line_with("# dropped messages")?;
+    let errors =
+        part(lost, "dropped messages = ", ";").ok_or_else(|| format!("no number in {}", shown(lost)))?;
+    let mut reading = Reading { ns: ns(number(&seconds, valid)?), ..Reading::default() };
+    reading.errors = whole_number(&errors, lost)?;
+    reading.first_error =
+        (reading.errors > 0).then(|| format!("{} messages were not answered", reading.errors));
+
+    let rows =
+        text.lines().skip_while(|line| !line.starts_with("packet, txTime(sec), rxTime(sec), latency(usec)"));
+    for line in rows.skip(1).take_while(|line| !line.starts_with("---")) {
+        match line.split(", ").collect::<Vec<_>>()[..] {
+            [_, _, _, microseconds] => reading.read.latency.record(ns(number(microseconds, line)? / 1e6)),
+            _ => return Err(format!("{} is no message of its log", shown(line))),
+        }
+    }
+    reading.read.ios = reading.read.latency.count();
+    match reading.read.ios == received {
+        true => Ok(reading),
+        false => Err(format!("a log of {} messages in place of {received}", reading.read.ios)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{read_sample, reads};
+    use super::*;
+
+    // A whole output of ours, with twelve of its messages.
+    const SAMPLE: &str = include_str!("samples/sockperf-3.7.txt");
+
+    #[test]
+    fn every_message_is_in_the_histogram() {
+        let reading = read_sample("sockperf(tcp)", &TOOL, SAMPLE, "").unwrap();
+        assert_eq!((reading.ns, reading.read.ios), (550_000_000, 12));
+        let median = reading.read.latency.percentile(0.5).unwrap();
+        assert!((3_200..3_300).contains(&median), "{median}");
+        assert_eq!((reading.errors, reading.first_error), (0, None));
+    }
+
+    #[test]
+    fn messages_that_were_not_answered_are_errors_of_the_slice() {
+        let lost = SAMPLE.replace("# dropped messages = 0", "# dropped messages = 3");
+        assert_eq!(read_sample("sockperf", &TOOL, &lost, "").unwrap().errors, 3);
+    }
+
+    #[test]
+    fn what_is_cut_off_or_of_other_words_is_an_error() {
+        let cut = SAMPLE.split("\n5, ").next().unwrap();
+        assert!(
+            reads("sockperf", &TOOL, cut, "").unwrap_err().contains("a log of 5 messages in place of 12")
+        );
+        assert!(reads("sockperf", &TOOL, "", "").unwrap_err().contains("no line \"[Valid Duration]\""));
+        let none = "sockperf: No messages were received from the server. Is the server down?\n";
+        assert!(reads("sockperf", &TOOL, none, "").unwrap_err().contains("does a firewall let it in?"));
+        let other = SAMPLE.replace("RunTime=0.550 sec", "RunTime=0.550 minutes");
+        assert!(reads("sockperf", &TOOL, &other, "").unwrap_err().contains("no time in"));
+    }
+}

@@ -1,0 +1,281 @@
+//! UnixBench's programs, one by one, of a checkout that the user names. A program prints `COUNT|41392763|1|lps` on standard error,
+//! and `TIME|15.032` if it measures its time itself.
+
+use super::visit::{
+    self, Asked, Printed, Reading, Tool, Visit, amount, last_words, ns, number, shown, units, whole_number,
+};
+use crate::{Argument, Definition, Probe, ProbeError, ProbeSpec, Unit};
+use iotax_load::Direction;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Names the checkout.
+const VARIABLE: &str = "UNIXBENCH";
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "unixbench",
+    argument: Argument::Test(&[
+        ("dhry2reg", Unit::Count("Dhrystones"), "Dhrystone 2 using register variables"),
+        (
+            "whetstone-double",
+            Unit::Count("Whetstone instructions"),
+            "double-precision Whetstone; it takes 10 s and more, whatever the slice's length",
+        ),
+        ("execl", Unit::Count("programs started"), "a program that starts itself again"),
+        ("pipe", Unit::Count("writes and reads"), "512 bytes through a pipe in one process"),
+        ("context1", Unit::Count("round trips"), "a number to another process and back, through two pipes"),
+        ("spawn", Unit::Count("processes"), "fork, and wait until it has ended"),
+        ("syscall", Unit::Count("rounds of system calls"), "dup, close, getpid, getuid and umask"),
+        (
+            "fstime",
+            Unit::Bytes,
+            "file copy, 1024 bytes at a time, 2000 blocks; it takes 15 s more than the slice's length",
+        ),
+        ("fsbuffer", Unit::Bytes, "file copy, 256 bytes at a time, 500 blocks; as long"),
+        ("fsdisk", Unit::Bytes, "file copy, 4096 bytes at a time, 8000 blocks; as long"),
+        ("shell1", Unit::Count("shell scripts"), "a script of sort, od, grep, tee and wc"),
+        ("shell8", Unit::Count("shell scripts"), "eight such scripts at once"),
+    ]),
+    unit: Unit::Count("loops"),
+    subject: "UnixBench's program",
+    about: "Runs one of UnixBench's programs. Its own index takes the mean of logarithms after dropping the worst third of its passes, \
+            and depends on the compiler that built it.",
+    relative: "integer, float, exec, pipe, switch, fork, syscall: in slices",
+    program: None,
+    shortest_slice_ns: 2_000_000_000,
+    needs_peer: false,
+    prepare: |spec| Ok(Box::new(ready(spec, std::env::var_os(VARIABLE))?) as Box<dyn Probe>),
+};
+
+const TOOL: Tool = Tool {
+    label: "UnixBench",
+    programs: &[],
+    version,
+    copies: true,
+    arguments,
+    expected: |asked| {
+        let more = match asked.test() {
+            "whetstone-double" => 15,
+            test if file_test(test).is_some() => 20,
+            _ => 1,
+        };
+        Duration::from_secs(asked.seconds() + more)
+    },
+    read,
+};
+
+/// Bytes of a block and number of blocks of a file test, as its script `Run` has them.
+fn file_test(test: &str) -> Option<(u64, u64)> {
+    match test {
+        "fstime" => Some((1024, 2000)),
+        "fsbuffer" => Some((256, 500)),
+        "fsdisk" => Some((4096, 8000)),
+        _ => None,
+    }
+}
+
+/// The file in `pgms`.
+fn program_of(test: &str) -> &str {
+    match test {
+        "shell1" | "shell8" => "looper",
+        _ if file_test(test).is_some() => "fstime",
+        test => test,
+    }
+}
+
+fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError> {
+    let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
+    let what = "a checkout of UnixBench in which its programs were built (no Debian package has it)";
+    let Some(named) = named else {
+        let why = format!("{VARIABLE} is not set in this place: set it to the folder of {what}");
+        return Err(ProbeError::Unfit(why));
+    };
+    let folders = [named.clone(), named.join("UnixBench")];
+    let found = folders.iter().find(|folder| folder.join("pgms").is_dir());
+    let (true, Some(folder)) = (named.is_absolute(), found) else {
+        let why = format!(
+            "{VARIABLE}={} has no folder pgms, or is no absolute path: set it to the folder of {what}",
+            named.display()
+        );
+        return Err(ProbeError::Unfit(why));
+    };
+    let test = spec.argument.as_deref().unwrap_or_default();
+    let programs = folder.join("pgms");
+    let Some(program) =
+        visit::find(program_of(test), programs.as_os_str()).filter(|program| program.starts_with(&programs))
+    else {
+        let missing = programs.join(program_of(test));
+        let why = format!("{} is no program; hint: build UnixBench's programs there", missing.display());
+        return Err(ProbeError::Unfit(why));
+    };
+    let mut visit = Visit::new(spec, &TOOL, program)?;
+    let tests = folder.join("testdir");
+    visit.folder = if tests.is_dir() { tests } else { folder.clone() };
+    // Its program execl finds itself by it, its scripts each other.
+    visit.variables.push(("UB_BINDIR", programs));
+    Ok(visit)
+}
+
+/// `my $version = "6.0.0";` of its script `Run`.
+fn version(program: &Path) -> Result<Option<String>, ProbeError> {
+    let script = program.ancestors().nth(2).map(|folder| folder.join("Run"));
+    let text = script.and_then(|script| std::fs::read_to_string(script).ok()).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("my $version = \""));
+    Ok(line.and_then(|rest| Some(rest.split_once('"')?.0.to_owned())))
+}
+
+fn arguments(asked: &Asked) -> Vec<String> {
+    let seconds = asked.seconds().to_string();
+    let beside = |name: &str| {
+        let folder = asked.program.parent().unwrap_or(Path::new("."));
+        folder.join(name).to_string_lossy().into_owned()
+    };
+    match asked.test() {
+        "whetstone-double" => Vec::new(),
+        "shell1" => vec![seconds, beside("multi.sh"), "1".to_owned()],
+        "shell8" => vec![seconds, beside("multi.sh"), "8".to_owned()],
+        test => match file_test(test) {
+            None => vec![seconds],
+            Some((block, blocks)) => {
+                let (block, blocks) = (block.to_string(), blocks.to_string());
+                let words = ["-c", "-t", &seconds, "-d", &beside("../tmp"), "-b", &block, "-m", &blocks];
+                words.map(str::to_owned).into()
+            }
+        },
+    }
+}
+
+fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+    let last = |label: &str| printed.stderr.lines().rev().find(|line| line.starts_with(label));
+    // As its own script: of several (context1 has two processes, fstime three tests) the last counts.
+    let line = last("COUNT|")
+        .ok_or_else(|| format!("no line \"COUNT|\"; its last words: {}", last_words(printed)))?;
+    let ["COUNT", count, base, label] = line.split('|').collect::<Vec<_>>()[..] else {
+        return Err(format!("{} is not COUNT|number|base|unit", shown(line)));
+    };
+    let ns = match last("TIME|") {
+        Some(line) => ns(number(&line["TIME|".len()..], line)?),
+        None => printed.wall_ns,
+    };
+    let read = match (whole_number(base, line)?, label, asked.test()) {
+        (0, "MWIPS", "whetstone-double") => units(amount(number(count, line)? * 1e6, ns)),
+        (0, "KBps", test) if file_test(test).is_some() => {
+            let bytes = amount(number(count, line)? * 1024.0, ns);
+            let block = file_test(test).map_or(1024, |(block, _)| block);
+            Direction { ios: bytes / block, bytes, ..Direction::default() }
+        }
+        (60, "lpm", "shell1" | "shell8") | (1, "lps", _) => units(whole_number(count, line)?),
+        _ => return Err(format!("{} is not the unit of {}", shown(line), asked.test())),
+    };
+    Ok(Reading { ns, read, ..Reading::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{WALL_NS, read_sample, reads, write_program};
+    use super::*;
+    use iotax_load::{Bound, SliceSpec};
+    use std::fs;
+
+    /// A checkout whose programs are these scripts.
+    fn checkout(programs: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("pgms")).unwrap();
+        fs::write(folder.path().join("Run"), "#!/usr/bin/perl\nmy $version = \"5.1.3\";\n").unwrap();
+        for (name, script) in programs {
+            write_program(&folder.path().join("pgms").join(name), script);
+        }
+        folder
+    }
+
+    fn prepared(probe: &str, folder: &tempfile::TempDir) -> Visit {
+        ready(&ProbeSpec::parse(probe).unwrap(), Some(folder.path().into())).unwrap()
+    }
+
+    fn slice(visit: &mut Visit) -> Result<iotax_load::SliceResult, String> {
+        let two = SliceSpec::now(Bound::Time { ns: 1_500_000_000 }, 0, false);
+        visit.slice(&two).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_program_is_run_for_whole_seconds_and_its_count_read() {
+        let script = "echo \"$# $1 $UB_BINDIR\" >&2; head -c 1 /dev/stdin; echo 'COUNT|1234|1|lps' >&2";
+        let folder = checkout(&[("pipe", script)]);
+        let mut visit = prepared("unixbench(pipe)", &folder);
+        assert_eq!(visit.name(), "UnixBench 5.1.3");
+        let result = slice(&mut visit).unwrap();
+        assert_eq!(result.read.ios, 1234);
+        assert!(result.window_ns > 0 && result.window_start_ns > 0);
+        let program = folder.path().join("pgms/pipe").to_string_lossy().into_owned();
+        assert_eq!(visit.command().unwrap(), [program, "2".to_owned()]);
+    }
+
+    #[test]
+    fn copies_run_at_once_and_are_added_up() {
+        let folder = checkout(&[("spawn", "echo 'COUNT|100|1|lps' >&2; echo 'TIME|2.0' >&2")]);
+        let mut visit = ready(
+            &ProbeSpec { numjobs: 3, ..ProbeSpec::parse("unixbench(spawn)").unwrap() },
+            Some(folder.path().into()),
+        )
+        .unwrap();
+        let result = slice(&mut visit).unwrap();
+        assert_eq!((result.read.ios, result.window_ns), (300, 2_000_000_000));
+    }
+
+    #[test]
+    fn one_that_fails_or_hangs_is_an_error_that_names_it() {
+        let folder = checkout(&[
+            ("pipe", "echo 'pipe: no' >&2; exit 3"),
+            ("spawn", "sleep 60 & sleep 60"),
+            ("syscall", ":"),
+        ]);
+        let why = slice(&mut prepared("unixbench(pipe)", &folder)).unwrap_err();
+        assert!(why.contains("UnixBench 5.1.3 failed (exit status: 3): \"pipe: no\""), "{why}");
+        let mut hangs = prepared("unixbench(spawn)", &folder);
+        hangs.limit = Some(Duration::from_millis(200));
+        let start = std::time::Instant::now();
+        let why = slice(&mut hangs).unwrap_err();
+        assert!(why.contains("did not end within 0.2 s and was killed"), "{why}");
+        assert!(start.elapsed() < Duration::from_secs(30));
+        let why = slice(&mut prepared("unixbench(syscall)", &folder)).unwrap_err();
+        assert!(why.contains("no line \"COUNT|\"; its last words: it printed nothing"), "{why}");
+    }
+
+    #[test]
+    fn without_a_checkout_the_error_says_what_to_do() {
+        let spec = ProbeSpec::parse("unixbench(pipe)").unwrap();
+        let why = |named: Option<&Path>| ready(&spec, named.map(Into::into)).err().unwrap().to_string();
+        assert!(why(None).contains("UNIXBENCH is not set in this place: set it to the folder"));
+        assert!(why(Some(Path::new("/proc"))).contains("UNIXBENCH=/proc has no folder pgms"));
+        let unbuilt = checkout(&[]);
+        assert!(why(Some(unbuilt.path())).contains("pgms/pipe is no program; hint: build"));
+    }
+
+    #[test]
+    fn counts_rates_and_times_are_read() {
+        let read = |probe: &str, stderr: &str| read_sample(probe, &TOOL, "", stderr).unwrap();
+        let reading = read("unixbench(dhry2reg)", "COUNT|41392763|1|lps\n");
+        assert_eq!((reading.read.ios, reading.ns), (41_392_763, WALL_NS));
+        // Both of its processes print; its own script takes the last line.
+        let reading = read("unixbench(context1)", "COUNT|329222|1|lps\nCOUNT|329221|1|lps\n");
+        assert_eq!(reading.read.ios, 329_221);
+        let reading = read("unixbench(whetstone-double)", "COUNT|4000.500|0|MWIPS\nTIME|10.000\n");
+        assert_eq!((reading.read.ios, reading.ns), (40_005_000_000, 10_000_000_000));
+        let files = "COUNT|772122|0|KBps\nTIME|2.0\nCOUNT|335914|0|KBps\nTIME|3.0\n";
+        let reading = read("unixbench(fsbuffer)", files);
+        assert_eq!((reading.read.bytes, reading.ns), (335_914 * 1024 * 3, 3_000_000_000));
+        assert_eq!(read("unixbench(shell1)", "COUNT|176|60|lpm\n").read.ios, 176);
+    }
+
+    #[test]
+    fn other_words_are_an_error_that_shows_them() {
+        let why = |probe: &str, stderr: &str| reads(probe, &TOOL, "", stderr).unwrap_err();
+        assert!(why("unixbench(pipe)", "COUNT|12\n").contains("\"COUNT|12\" is not COUNT|number|base|unit"));
+        assert!(why("unixbench(pipe)", "COUNT|12|0|KBps\n").contains("is not the unit of pipe"));
+        assert!(why("unixbench(pipe)", "COUNT|-1|1|lps\n").contains("\"-1\" is no whole number"));
+        assert!(
+            why("unixbench(pipe)", "pipe: fork failed\n").contains("its last words: \"pipe: fork failed\"")
+        );
+    }
+}

@@ -1,0 +1,528 @@
+//! A program that is run once a slice: found, asked for its version, started in a group of its own that ends with us, held to a limit,
+//! and read.
+
+use crate::{Definition, Probe, ProbeError, ProbeSpec};
+use iotax_load::{Bound, Direction, SliceResult, SliceSpec, clock};
+use iotax_sys::child::{CpuTime, Ended, ends_with_us, run_within_timed};
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A question about a version takes no longer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// A run may take so many times what is expected (under emulation all is slower), and so much more.
+const PATIENCE: (u32, Duration) = (4, Duration::from_secs(60));
+/// So much of a line or of a program's last words is shown.
+const SHOWN: usize = 300;
+
+/// What a tool is, beside its definition.
+pub(super) struct Tool {
+    /// Its name for people: `7-Zip`.
+    pub(super) label: &'static str,
+    /// Names of its program, the first one that is there is taken.
+    pub(super) programs: &'static [&'static str],
+    /// Its version, if it says so.
+    pub(super) version: fn(&Path) -> Result<Option<String>, ProbeError>,
+    /// Whether `numjobs` is so many programs at once; else it has threads of its own.
+    pub(super) copies: bool,
+    /// Arguments of a run.
+    pub(super) arguments: fn(&Asked) -> Vec<String>,
+    /// How long a run takes that goes well.
+    pub(super) expected: fn(&Asked) -> Duration,
+    /// Reads what it printed.
+    pub(super) read: fn(&Asked, &Printed) -> Result<Reading, String>,
+}
+
+/// What a run is asked for.
+pub(super) struct Asked<'a> {
+    /// The probe.
+    pub(super) spec: &'a ProbeSpec,
+    /// The program.
+    pub(super) program: &'a Path,
+    /// Its version; empty where it does not say.
+    pub(super) version: &'a str,
+    /// Length of the slice.
+    pub(super) ns: u64,
+}
+
+impl Asked<'_> {
+    /// In whole seconds, at least one: most tools take no less.
+    pub(super) fn seconds(&self) -> u64 {
+        self.ns.div_ceil(1_000_000_000).max(1)
+    }
+
+    /// The word in brackets.
+    pub(super) fn test(&self) -> &str {
+        self.spec.argument.as_deref().unwrap_or_default()
+    }
+}
+
+/// What a run printed.
+pub(super) struct Printed {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    /// From start to end of the program.
+    pub(super) wall_ns: u64,
+}
+
+/// What was made of it.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Time that the tool itself measured, or the program's.
+    pub(super) ns: u64,
+    pub(super) read: Direction,
+    pub(super) write: Direction,
+    pub(super) errors: u64,
+    pub(super) first_error: Option<String>,
+}
+
+/// A tool that is ready.
+pub(super) struct Visit {
+    tool: &'static Tool,
+    spec: ProbeSpec,
+    program: PathBuf,
+    version: String,
+    ns: u64,
+    /// Beside `LC_ALL`.
+    pub(super) variables: Vec<(&'static str, PathBuf)>,
+    /// Where it runs.
+    pub(super) folder: PathBuf,
+    /// It is killed after so long; `None`: after a multiple of what is expected.
+    pub(super) limit: Option<Duration>,
+}
+
+/// One run of the program.
+struct Run {
+    reading: Reading,
+    cpu: CpuTime,
+}
+
+/// Makes an installed tool ready.
+///
+/// # Errors
+/// When it is not there or does not run.
+pub(super) fn prepare(
+    spec: &ProbeSpec,
+    definition: &Definition,
+    tool: &'static Tool,
+) -> Result<Box<dyn Probe>, ProbeError> {
+    if definition.needs_peer && spec.peer.is_none() {
+        let why = format!("{spec} needs another place, in which its other end listens");
+        return Err(ProbeError::Unfit(why));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = tool.programs.iter().find_map(|name| find(name, &path));
+    let program = found.ok_or_else(|| {
+        let (program, package) = definition.program.unwrap_or((tool.label, tool.label));
+        ProbeError::Missing { program: program.to_owned(), package: package.to_owned() }
+    })?;
+    Ok(Box::new(Visit::new(spec, tool, program)?))
+}
+
+/// A program of that name in a list of folders, or in those that every system has.
+pub(super) fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
+    let executable = |file: &PathBuf| {
+        std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path)
+        .chain(["/usr/bin", "/bin"].map(PathBuf::from))
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(executable)
+}
+
+/// What a program prints, on either output, when it is asked something that it answers soon.
+pub(super) fn ask(program: &Path, question: &[&str]) -> Result<String, ProbeError> {
+    let mut command = Command::new(program);
+    command.args(question);
+    let shown = format!("{} {}", program.display(), question.join(" "));
+    let (ended, _) = run(&mut command, &shown, ANSWERS_WITHIN)?;
+    let output = whole(ended, &shown, ANSWERS_WITHIN)?;
+    Ok(text(&output.stdout) + &text(&output.stderr))
+}
+
+/// The first word behind a label that looks like a version: `3.12` of `iperf 3.12 (cJSON 1.7.15)`.
+pub(super) fn version_behind(label: &str, text: &str) -> Option<String> {
+    let (_, rest) = text.split_once(label)?;
+    let mut words = rest.lines().next()?.split([' ', ',', '\t']);
+    let is_version = |word: &&str| word.starts_with(|sign: char| sign.is_ascii_digit()) && word.contains('.');
+    words.find(is_version).map(str::to_owned)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs a program without input in a group of its own; kills what it leaves.
+fn run(command: &mut Command, shown: &str, limit: Duration) -> Result<(Ended, CpuTime), ProbeError> {
+    let system = |action: &str, source| ProbeError::System { action: format!("{action} {shown}"), source };
+    command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = ends_with_us(command.process_group(0)).spawn().map_err(|source| system("run", source))?;
+    let group = Pid::from_child(&child);
+    let ended = run_within_timed(child, limit).map_err(|source| system("wait for", source))?;
+    if matches!(ended.0, Ended::Held) {
+        // It fails where the rest has ended meanwhile.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    Ok(ended)
+}
+
+/// The output of one that ended by itself.
+fn whole(ended: Ended, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
+    let late = format!("did not end within {} s", limit.as_secs_f64());
+    let why = match ended {
+        Ended::Whole(output) => return Ok(output),
+        Ended::Held => "has ended, but a process that it started had not, and was killed".to_owned(),
+        Ended::Killed => format!("{late} and was killed"),
+        Ended::Stuck => format!("{late}, nor when it was killed: it waits in the kernel (state D)"),
+    };
+    Err(ProbeError::Failed(format!("{shown} {why}")))
+}
+
+impl Visit {
+    /// One whose program is known.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub(super) fn new(spec: &ProbeSpec, tool: &'static Tool, program: PathBuf) -> Result<Visit, ProbeError> {
+        let version = (tool.version)(&program)?.unwrap_or_default();
+        Ok(Visit {
+            tool,
+            ns: spec.definition()?.shortest_slice_ns,
+            spec: spec.clone(),
+            program,
+            version,
+            variables: Vec::new(),
+            folder: std::env::temp_dir(),
+            limit: None,
+        })
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked { spec: &self.spec, program: &self.program, version: &self.version, ns: self.ns }
+    }
+
+    /// One run, on processors of its own where some are wanted.
+    fn run(&self, copy: usize) -> Result<Run, ProbeError> {
+        let cpus = &self.spec.cpus_allowed;
+        match cpus.get(copy % cpus.len().max(1)) {
+            Some(one) if self.tool.copies => sit(&[*one])?,
+            Some(_) => sit(cpus)?,
+            None => {}
+        }
+        let asked = self.asked();
+        let expected = (self.tool.expected)(&asked);
+        let limit = self.limit.unwrap_or(expected * PATIENCE.0 + PATIENCE.1);
+        let mut command = Command::new(&self.program);
+        command
+            .args((self.tool.arguments)(&asked))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.current_dir(&self.folder);
+        let start = Instant::now();
+        let (ended, cpu) = run(&mut command, &self.name(), limit)?;
+        let wall_ns = start.elapsed().as_nanos() as u64;
+        let output = whole(ended, &self.name(), limit)?;
+        let printed = Printed { stdout: text(&output.stdout), stderr: text(&output.stderr), wall_ns };
+        if !output.status.success() {
+            let words = last_words(&printed);
+            return Err(self.failed(&format!("failed ({}): {words}", output.status)));
+        }
+        let reading = (self.tool.read)(&asked, &printed).and_then(|reading| {
+            let directions = [&reading.read, &reading.write];
+            match directions.iter().all(|one| one.ios == 0 && one.bytes == 0) || reading.ns == 0 {
+                true => Err(format!("it counted nothing; its last words: {}", last_words(&printed))),
+                false => Ok(reading),
+            }
+        });
+        let reading = reading.map_err(|why| self.failed(&format!("gave no figure: {why}")))?;
+        Ok(Run { reading, cpu })
+    }
+
+    fn failed(&self, why: &str) -> ProbeError {
+        let command = self.command().unwrap_or_default().join(" ");
+        ProbeError::Failed(format!("{} {why}; the command: {command}", self.name()))
+    }
+}
+
+impl Probe for Visit {
+    fn name(&self) -> String {
+        match self.version.as_str() {
+            "" => format!("{} (version unknown)", self.tool.label),
+            version => format!("{} {version}", self.tool.label),
+        }
+    }
+
+    fn command(&self) -> Option<Vec<String>> {
+        let program = self.program.to_string_lossy().into_owned();
+        Some([program].into_iter().chain((self.tool.arguments)(&self.asked())).collect())
+    }
+
+    fn slice(&mut self, slice: &SliceSpec) -> Result<SliceResult, ProbeError> {
+        let Bound::Time { ns } = slice.bound else {
+            let why = format!(
+                "{} is a program that runs for a time: a slice by bytes is not possible",
+                self.name()
+            );
+            return Err(ProbeError::Unfit(why));
+        };
+        self.ns = ns.max(self.spec.definition()?.shortest_slice_ns);
+        clock::wait_until(slice.begin_ns.unwrap_or(0));
+        let window_start_ns = clock::now();
+        let copies = if self.tool.copies { self.spec.numjobs.max(1) as usize } else { 1 };
+        let this = &*self;
+        // A thread of its own: its processors are those of the program, and the program ends with it.
+        let runs: Result<Vec<Run>, ProbeError> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..copies).map(|copy| scope.spawn(move || this.run(copy))).collect();
+            let ended = threads.into_iter().map(|thread| {
+                let panicked = |_| Err(ProbeError::Failed("a thread of iotax stopped".to_owned()));
+                thread.join().unwrap_or_else(panicked)
+            });
+            ended.collect()
+        });
+        Ok(SliceResult { window_start_ns, ..together(&runs?) })
+    }
+}
+
+/// Several at once: their rates are added up, over the longest of their windows.
+fn together(runs: &[Run]) -> SliceResult {
+    let window_ns = runs.iter().map(|run| run.reading.ns).max().unwrap_or(0);
+    let mut all = SliceResult { window_ns, ..SliceResult::default() };
+    for Run { reading, cpu } in runs {
+        let scaled = |one: &Direction| Direction {
+            ios: scale(one.ios, window_ns, reading.ns),
+            bytes: scale(one.bytes, window_ns, reading.ns),
+            latency: one.latency.clone(),
+        };
+        all.add(&SliceResult {
+            read: scaled(&reading.read),
+            write: scaled(&reading.write),
+            cpu_user_ns: cpu.user_ns,
+            cpu_system_ns: cpu.system_ns,
+            errors: reading.errors,
+            first_error: reading.first_error.clone(),
+            ..SliceResult::default()
+        });
+    }
+    all
+}
+
+fn scale(number: u64, window_ns: u64, ns: u64) -> u64 {
+    (u128::from(number) * u128::from(window_ns) / u128::from(ns.max(1))) as u64
+}
+
+/// The calling thread, and what it starts, on these processors.
+fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
+    let fits = |cpu: &&u32| (**cpu as usize) < CpuSet::MAX_CPU;
+    let mut wanted = CpuSet::new();
+    cpus.iter().filter(fits).for_each(|cpu| wanted.set(*cpu as usize));
+    let now = sched_setaffinity(None, &wanted).and_then(|()| sched_getaffinity(None));
+    // The kernel leaves those out that it may not give.
+    let given = now.is_ok_and(|now| cpus.iter().all(|cpu| fits(&cpu) && now.is_set(*cpu as usize)));
+    let source = || io::Error::new(io::ErrorKind::InvalidInput, "they are not there, or not allowed here");
+    let list = || cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    match given {
+        true => Ok(()),
+        false => {
+            Err(ProbeError::System { action: format!("run on the processors {}", list()), source: source() })
+        }
+    }
+}
+
+/// The last line of what a program printed, of its errors first.
+pub(super) fn last_words(printed: &Printed) -> String {
+    let last = |text: &str| text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(shown);
+    last(&printed.stderr).or_else(|| last(&printed.stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
+}
+
+/// A line as errors show it.
+pub(super) fn shown(line: &str) -> String {
+    let line: String =
+        line.chars().take(SHOWN).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
+    format!("\"{}\"", line.trim())
+}
+
+/// What is behind a label, in the one line that begins with it.
+pub(super) fn behind<'t>(text: &'t str, label: &str) -> Result<&'t str, String> {
+    let mut found = text.lines().filter_map(|line| line.trim_start().strip_prefix(label));
+    match (found.next(), found.next()) {
+        (Some(rest), None) => Ok(rest.trim()),
+        (Some(_), Some(_)) => Err(format!("more than one line \"{label}\"")),
+        (None, _) => {
+            let last = text.lines().rev().find(|line| !line.trim().is_empty());
+            let last =
+                last.map_or("nothing at all".to_owned(), |line| format!("the last line is {}", shown(line)));
+            Err(format!("no line \"{label}\"; {last}"))
+        }
+    }
+}
+
+/// A number above zero; `line` is shown where it is none.
+pub(super) fn number(text: &str, line: &str) -> Result<f64, String> {
+    let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("{} is no number above 0 in {}", shown(text), shown(line)))
+}
+
+/// A whole number, which may be 0.
+pub(super) fn whole_number(text: &str, line: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| format!("{} is no whole number in {}", shown(text), shown(line)))
+}
+
+/// Seconds as nanoseconds.
+pub(super) fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+/// What a rate a second makes in a time.
+pub(super) fn amount(rate: f64, ns: u64) -> u64 {
+    (rate * ns as f64 / 1e9).round() as u64
+}
+
+/// As many bytes, and a unit for each MiB begun.
+pub(super) fn bytes(bytes: u64) -> Direction {
+    Direction { ios: bytes.div_ceil(1 << 20), bytes, ..Direction::default() }
+}
+
+/// So many units.
+pub(super) fn units(ios: u64) -> Direction {
+    Direction { ios, ..Direction::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::write_program;
+    use super::*;
+    use std::fs;
+
+    /// A tool that is a script with a version of its own: so many units in a second of its own time.
+    const SCRIPTED: Tool = Tool {
+        label: "scripted",
+        programs: &["iotax-scripted"],
+        version: |program| Ok(version_behind("scripted", &ask(program, &["--version"])?)),
+        copies: true,
+        arguments: |asked| vec![asked.seconds().to_string()],
+        expected: |asked| Duration::from_secs(asked.seconds()),
+        read: |_, printed| {
+            let line = behind(&printed.stdout, "made:")?;
+            Ok(Reading { ns: 1_000_000_000, read: units(whole_number(line, line)?), ..Reading::default() })
+        },
+    };
+
+    fn scripted(spec: &ProbeSpec, script: &str) -> (tempfile::TempDir, Visit) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("iotax-scripted");
+        let version = "[ \"$1\" = --version ] && { echo scripted, version 3.1-beta; exit; }";
+        write_program(&program, &format!("{version}\n{script}"));
+        let found = find("iotax-scripted", folder.path().as_os_str()).unwrap();
+        let visit = Visit::new(spec, &SCRIPTED, found).unwrap();
+        (folder, visit)
+    }
+
+    fn any() -> ProbeSpec {
+        ProbeSpec::parse("mbw").unwrap()
+    }
+
+    fn slice(visit: &mut Visit, bound: Bound) -> Result<SliceResult, String> {
+        visit.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())
+    }
+
+    const SECOND: Bound = Bound::Time { ns: 1_000_000_000 };
+
+    #[test]
+    fn it_runs_in_the_c_locale_without_input_and_is_named_with_its_version() {
+        let script = "[ \"$LC_ALL\" = C ] && [ -z \"$(cat)\" ] && echo made: 7";
+        let (_folder, mut visit) = scripted(&any(), script);
+        assert_eq!(visit.name(), "scripted 3.1-beta");
+        assert_eq!(slice(&mut visit, SECOND).unwrap().read.ios, 7);
+    }
+
+    #[test]
+    fn its_cpu_time_is_that_of_the_program() {
+        let script = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo made: 7";
+        let (_folder, mut visit) = scripted(&any(), script);
+        assert!(slice(&mut visit, SECOND).unwrap().cpu_user_ns > 0);
+    }
+
+    #[test]
+    fn each_copy_runs_on_a_processor_of_its_own() {
+        let allowed = sched_getaffinity(None).unwrap();
+        let cpus: Vec<u32> =
+            (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).take(2).map(|cpu| cpu as u32).collect();
+        let spec = ProbeSpec { numjobs: cpus.len() as u32, cpus_allowed: cpus.clone(), ..any() };
+        // A power of ten for each of the first two processors.
+        let script = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in";
+        let first = format!("{script} {}) echo made: 1;; *,*|*-*) ;; *) echo made: 100;; esac", cpus[0]);
+        let (_folder, mut visit) = scripted(&spec, &first);
+        let made = slice(&mut visit, SECOND).unwrap().read.ios;
+        assert_eq!(made, if cpus.len() == 2 { 101 } else { 1 });
+        assert_eq!(sched_getaffinity(None).unwrap(), allowed, "our own thread stays where it was");
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_refused() {
+        let spec = ProbeSpec { cpus_allowed: vec![u32::MAX], ..any() };
+        let (_folder, mut visit) = scripted(&spec, "echo made: 7");
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(why.contains("cannot run on the processors 4294967295"), "{why}");
+    }
+
+    #[test]
+    fn nothing_counted_is_an_error_and_not_a_zero() {
+        let (_folder, mut visit) = scripted(&any(), "echo made: 0");
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(
+            why.contains("scripted 3.1-beta gave no figure: it counted nothing") && why.contains("made: 0"),
+            "{why}"
+        );
+        let (_folder, mut visit) = scripted(&any(), "echo made of wood");
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(why.contains("no line \"made:\"; the last line is \"made of wood\""), "{why}");
+    }
+
+    #[test]
+    fn a_hang_is_ended_with_all_that_it_started() {
+        let (folder, mut visit) = scripted(&any(), "sleep 61 & echo $! >$0.pid; wait");
+        visit.limit = Some(Duration::from_millis(300));
+        let why = slice(&mut visit, SECOND).unwrap_err();
+        assert!(why.contains("scripted 3.1-beta did not end within 0.3 s and was killed"), "{why}");
+        let pid = fs::read_to_string(folder.path().join("iotax-scripted.pid")).unwrap();
+        let gone = || {
+            !fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        let start = Instant::now();
+        while !gone() && start.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(gone());
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_is_refused() {
+        let (_folder, mut visit) = scripted(&any(), "echo made: 7");
+        let why = slice(&mut visit, Bound::Bytes { bytes: 1 }).unwrap_err();
+        assert!(why.contains("a slice by bytes is not possible"), "{why}");
+        let definition = any().definition().unwrap();
+        let missing = prepare(&any(), definition, &SCRIPTED).err().unwrap().to_string();
+        assert_eq!(missing, "mbw is not installed; hint: apt install mbw");
+        let alone = ProbeSpec::parse("iperf3").unwrap();
+        let why = crate::prepare(&alone).err().unwrap().to_string();
+        assert!(why.contains("iperf3(tcp) needs another place"), "{why}");
+    }
+
+    #[test]
+    fn versions_are_found() {
+        let of = |label, text| version_behind(label, text).unwrap_or_default();
+        assert_eq!(of("iperf", "iperf 3.12 (cJSON 1.7.15)\n"), "3.12");
+        assert_eq!(of("stress-ng, version", "stress-ng, version 0.15.06 (gcc 12.2.0)\n"), "0.15.06");
+        assert_eq!(of("7-Zip", "\n7-Zip (z) 26.02 (x64) : Copyright\n"), "26.02");
+        assert_eq!(of("7-Zip", "7-Zip [64] 16.02 : Copyright\n"), "16.02");
+        assert_eq!(of("sockperf, version", "sockperf, version 3.7-no.git\n"), "3.7-no.git");
+        assert_eq!(of("mbw", "Usage: mbw [options] array_size_in_MiB\n"), "");
+    }
+}
