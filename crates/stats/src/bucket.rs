@@ -16,6 +16,8 @@ const TAIL_SHARE: usize = 5;
 /// The mean square distance from the line, by the number of points and the mean square of what a step deviates: 1/15 for a sum of
 /// independent deviations, less than this in less than 1 % of such sums, and 1 / (2 points) where every delay is made up for.
 const PINNED: f64 = 0.014;
+/// Of the whole amount, a distance from a line that is none.
+const EXACT: f64 = 1e-5;
 /// Parts of the tail whose rates are compared.
 const PARTS: usize = 8;
 /// Rates of the parts differ by so much at most (standard deviation by mean) where the amount is near its line.
@@ -302,9 +304,8 @@ impl Tail {
         let left: Vec<f64> = points.iter().map(|(t, a)| a - intercept - slope * t).collect();
         let square = left.iter().map(|left| left * left).sum::<f64>() / n;
         let steps = left.windows(2).map(|two| (two[1] - two[0]).powi(2)).sum::<f64>() / (n - 1.0);
-        // Below what the sums can resolve the line is exact.
-        let exact = steps <= 1e-24;
-        let drift = if exact { 0.0 } else { square / (n * steps) };
+        // So near a line that single I/Os, and what sums can resolve, make up the rest.
+        let drift = if square <= EXACT * EXACT { 0.0 } else { square / (n * steps) };
         let together = left.windows(2).map(|two| two[1] * two[0]).sum::<f64>() / n;
         let repeats = if square > 0.0 { (together / square).clamp(0.0, 0.99) } else { 0.0 };
         let independent = (n * (1.0 - repeats) / (1.0 + repeats)).max(3.0);
