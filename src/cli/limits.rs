@@ -14,7 +14,7 @@ use iotax_report::json;
 use iotax_stats::bucket::{Figure, Shape};
 use iotax_steps::guest::qmp::Qmp;
 use iotax_steps::guest::throttle;
-use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED};
+use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE, code_of};
 use iotax_units::{grouped, parse_duration, show_bytes};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct Args {
     /// A file, a device, or a stack that `run` takes: /dev/sdb, file:/srv/x.img,size=4GiB, "file:/srv/x.img,size=4GiB | loop"
     #[arg(value_name = "STACK")]
     stack: String,
-    /// Longest time of each course of load; one ends as soon as a limit is known well
+    /// Longest time of each course of load; it ends in its second half as soon as a limit is known well
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     seconds: f64,
     /// Rest before each course, in which a bucket fills; longer where one was found that takes longer
@@ -103,13 +103,15 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let scenario = scenario_of(args)?;
     let set_elsewhere = args.qmp.as_deref().map(of_qemu).transpose()?.unwrap_or_default();
     let (dir, courses, result) = run::courses(&scenario, Courses::of(spec), runs, Progress::new())?;
-    let outcome = result?;
-    if outcome == Outcome::Interrupted {
+    // Whoever resumed it would measure something else, and what was found is printed. What is left to undo needs its journal.
+    let all_undone = result.as_ref().map_or_else(|error| code_of(error) != UNDO_INCOMPLETE, |_| true);
+    if all_undone && dir.exists() {
+        std::fs::remove_dir_all(&dir)?;
+    }
+    if result? == Outcome::Interrupted {
         say_aside("interrupted; everything was taken down");
         return Ok(MEASUREMENT_FAILED);
     }
-    // Everything was taken down, and the courses are in what is printed.
-    std::fs::remove_dir_all(&dir)?;
     let limits = limits_of(&args.stack, &courses, set_elsewhere);
     say(&if args.json { json::written(&limits) } else { limits.text(columns()) })?;
     Ok(DONE)
@@ -236,7 +238,11 @@ impl Line {
                 "{} from the start, held as limiters hold it: a cap, or the drive's own rate",
                 rate(cap.value)
             ),
-            Some(Shape::Open { amount: all, rate: mean, fell: None }) => {
+            // A limiter that loses what it did not pass at once is as unsteady as a drive.
+            Some(Shape::Open { mean, .. }) if self.met(mean).is_some() => {
+                format!("limited to {} by what is set; no burst shows", rate(mean))
+            }
+            Some(Shape::Open { amount: all, mean, fell: None }) => {
                 format!("no limit found below {}, at {}", amount(all), rate(mean))
             }
             Some(Shape::Open { amount: all, fell: Some(fell), .. }) => format!(
@@ -248,6 +254,11 @@ impl Line {
             ),
             None => format!("nothing is known: {}", self.refused.as_deref().unwrap_or_default()),
         }
+    }
+
+    /// A setting that a rate is at.
+    fn met(&self, rate: f64) -> Option<&SetLimit> {
+        self.settings.iter().find(|set| (rate / set.rate - 1.0).abs() <= AT)
     }
 
     fn details(&self) -> String {
@@ -330,10 +341,16 @@ mod tests {
         let mut one = course(true, true, 1e6, 2e7);
         let text = line_of(&one, &[], &[]).text();
         assert!(text.contains("after a burst of 19.07 MiB or more") && text.contains("--rest"), "{text}");
-        one.found = Ok(Shape::Open { amount: 13_207_024_435.0, rate: 1e9, fell: None });
+        one.found = Ok(Shape::Open { amount: 13_207_024_435.0, mean: 1e9, fell: None });
         let text = line_of(&one, &[], &[]).text();
         assert!(
             text.starts_with("writes: no limit found below 12.30 GiB, at 953.67 MiB a second (found"),
+            "{text}"
+        );
+        let of_both = [set(Limited::WriteBytes, 1.02e9), set(Limited::WriteBytes, 5e9)];
+        let text = line_of(&one, &[], &of_both).text();
+        assert!(
+            text.starts_with("writes: limited to 953.67 MiB a second by what is set; no burst"),
             "{text}"
         );
         one.found = Err(Unfit::Short(7));

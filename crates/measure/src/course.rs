@@ -8,7 +8,7 @@ use super::places::Places;
 use super::session::{Outcome, Planned, Session};
 use super::sets::Layout;
 use anyhow::{Result, ensure};
-use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec};
 use iotax_stats::bucket::{Bucket, Shape, Unfit, find};
 use iotax_steps::handler::Allowed;
 use iotax_steps::wire::peer::slice_limit;
@@ -54,7 +54,7 @@ pub struct Courses {
     pub spec: CourseSpec,
     /// Those that were run, in their order.
     pub done: Vec<Course>,
-    /// What the load worked on.
+    /// What the load worked on, of a load on this host.
     pub targets: Vec<PathBuf>,
 }
 
@@ -212,7 +212,11 @@ impl Tape {
         self.points.last().map_or(0.0, |point| point.0)
     }
 
+    /// Not in its first half: what is found first may be the bucket for short bursts, before one for long ones.
     fn is_sure(&self) -> bool {
+        if self.lasted_s() < self.seconds / 2.0 {
+            return false;
+        }
         match find(&self.points) {
             Ok(Shape::Bucket(Bucket { rate, burst, tail_s, .. })) => {
                 tail_s >= LEAST_TAIL_S
@@ -266,19 +270,20 @@ impl Session<'_> {
                 ready.stack
             ))
         );
-        courses.targets = member.targets.iter().map(|target| target.path.clone()).collect();
+        if member.place.is_host() {
+            courses.targets = member.targets.iter().map(|target| target.path.clone()).collect();
+        }
         let mut refill_s: f64 = 0.0;
         for kind in Kind::ALL.into_iter().filter(|kind| courses.spec.writes || !kind.writes) {
+            let peer = &mut places.get(&member.place)?.peer;
+            peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
+            // After preparing, which reads some blocks to try the engine.
             let rest_s = courses.spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
             if !self.rest(rest_s, refill_s) {
                 return Ok(Outcome::Interrupted);
             }
             let what = format!("{}, at most {} s", kind.words(), courses.spec.seconds);
             self.observer.tell(Event::Phase { what });
-            let place = places.get(&member.place)?;
-            let peer = &mut place.peer;
-            let targets: Vec<TargetSpec> = member.targets.clone();
-            peer.prepare(0, &targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
             let mut tape = Tape::of(kind, courses.spec.seconds);
             let mut looked_s = 0.0;
             while tape.lasted_s() < tape.seconds {

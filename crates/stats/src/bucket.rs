@@ -51,7 +51,7 @@ pub enum Shape {
         /// What came through.
         amount: f64,
         /// Amount a second, all in all.
-        rate: f64,
+        mean: f64,
         /// The rate fell, but to nothing that is held as limiters do.
         fell: Option<Fall>,
     },
@@ -171,7 +171,7 @@ pub fn find(course: &[(f64, f64)]) -> Result<Shape, Unfit> {
         to: rate.value,
         after: course[knee].1,
     });
-    Ok(Shape::Open { amount, rate: rate_unit, fell })
+    Ok(Shape::Open { amount, mean: rate_unit, fell })
 }
 
 fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {

@@ -178,7 +178,7 @@ proptest! {
                 prop_assert!(found.knee_s >= 0.0 && found.tail_s >= 0.0, "{found:?}");
             }
             Ok(Shape::Cap { rate }) => prop_assert!(rate.value.is_finite() && rate.error.is_finite()),
-            Ok(Shape::Open { rate, .. }) => prop_assert!(rate.is_finite()),
+            Ok(Shape::Open { mean, .. }) => prop_assert!(mean.is_finite()),
             Err(why) => prop_assert_eq!(why, Unfit::Nothing),
         }
     }
