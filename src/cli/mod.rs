@@ -11,6 +11,7 @@ mod doctor;
 mod host_vs_guest;
 mod import;
 mod lab;
+mod limits;
 mod list;
 mod network;
 mod plan;
@@ -74,6 +75,8 @@ enum Command {
     Import(import::Args),
     /// List the stored runs
     List(list::Args),
+    /// Find what a file, device or stack is limited to, and after which burst: I/Os and bytes a second
+    Limits(limits::Args),
     /// Show what this machine can measure, and the command that supplies what is missing
     Doctor(doctor::Options),
     /// Build, show or remove the image of the lab guest (emulated drives for RAID, volumes and fabrics)
@@ -211,6 +214,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Audit(args) => audit::run(&args),
         Command::Import(args) => import::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
+        Command::Limits(args) => limits::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS),
         Command::Lab(args) => lab::run(&args),
         Command::Selfcheck(args) => selfcheck::run(&args, &runs()?),

@@ -6,6 +6,7 @@ use super::{columns, ratings, report, say, say_aside, stop};
 use anyhow::{Context, Result};
 use iotax_host::guard::admit::Admitted;
 use iotax_layers::guest;
+use iotax_measure::course::Courses;
 use iotax_measure::past::Past;
 use iotax_measure::ready::{Ready, ready};
 use iotax_measure::session::{Outcome, Session, now};
@@ -126,6 +127,32 @@ pub fn measure(
     runs: &Path,
     observer: Progress,
 ) -> Result<(PathBuf, Result<Outcome>)> {
+    new_run(scenario, ratings, runs, observer, &mut None)
+}
+
+/// Runs courses of load on the one stack of a scenario, in a run of their own, and gives its folder, them, and how it ended.
+///
+/// # Errors
+/// As [`measure`].
+pub fn courses(
+    scenario: &Scenario,
+    courses: Courses,
+    runs: &Path,
+    observer: Progress,
+) -> Result<(PathBuf, Courses, Result<Outcome>)> {
+    let mut slot = Some(courses);
+    let (dir, result) = new_run(scenario, Vec::new(), runs, observer, &mut slot)?;
+    let courses = slot.context("the courses of a run are gone")?;
+    Ok((dir, courses, result))
+}
+
+fn new_run(
+    scenario: &Scenario,
+    ratings: Vec<String>,
+    runs: &Path,
+    observer: Progress,
+    courses: &mut Option<Courses>,
+) -> Result<(PathBuf, Result<Outcome>)> {
     // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let waits = ready.waits_for(scenario)?;
@@ -152,7 +179,7 @@ pub fn measure(
         let hint = format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
         return Ok((dir, Err(Failed::need(hint).into())));
     }
-    let result = session(scenario, store, &dir, guest_parts, survey, Past::default(), observer);
+    let result = session_of(scenario, store, &dir, (guest_parts, survey), Past::default(), observer, courses);
     Ok((dir, result))
 }
 
@@ -167,7 +194,19 @@ pub fn session(
     guest_parts: Option<guest::Parts>,
     survey: survey::Survey,
     past: Past,
+    observer: Progress,
+) -> Result<Outcome> {
+    session_of(scenario, store, dir, (guest_parts, survey), past, observer, &mut None)
+}
+
+fn session_of(
+    scenario: &Scenario,
+    store: Writer,
+    dir: &Path,
+    (guest_parts, survey): (Option<guest::Parts>, survey::Survey),
+    past: Past,
     mut observer: Progress,
+    courses: &mut Option<Courses>,
 ) -> Result<Outcome> {
     let stop = stop::flag()?;
     let tag = RunTag { run_id: store::run_id_of(dir), run_dir: dir.to_owned() };
@@ -195,8 +234,11 @@ pub fn session(
         told: Told::default(),
         admitted: Admitted::default(),
         allowance: None,
+        courses: courses.take(),
     };
-    session.run()
+    let outcome = session.run();
+    *courses = session.courses.take();
+    outcome
 }
 
 /// What guests are made of, if the scenario has any.

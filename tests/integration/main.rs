@@ -20,6 +20,7 @@ mod lab_guard;
 mod lab_kills;
 mod lab_runs;
 mod layers;
+mod limits;
 mod machines;
 mod mix;
 mod nested;

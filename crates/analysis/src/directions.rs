@@ -70,7 +70,8 @@ pub fn of_pair(
 
 /// What follows from the ratio of a direction; nothing where the slices are spoilt.
 pub fn concluded(reading: &WorkloadView, taken: &Taken, whole: Option<&Verdict>) -> Verdict {
-    let spoils = |reason: &&Refusal| reason.is_of_slices() || matches!(reason, Refusal::RateLimited { .. });
+    let limited = |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
+    let spoils = |reason: &&Refusal| reason.is_of_slices() || limited(reason);
     match (&taken.ratio, whole.and_then(Verdict::reason).filter(spoils)) {
         (Ok(found), Some(reason)) => Verdict::unresolved(found.change(), reason.clone()),
         (found, _) => Estimated::concluded(found, reading.zone()),

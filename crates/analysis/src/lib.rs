@@ -9,6 +9,7 @@
 
 pub mod against;
 mod arc;
+mod at_limit;
 mod baseline;
 mod ceiling;
 mod charges;

@@ -1,5 +1,6 @@
 //! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
 
+use super::at_limit;
 use super::ceiling;
 use super::charges;
 use super::compare::{Estimated, RateComparison, over_attaches};
@@ -44,13 +45,21 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         }
     };
     let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
+    let verdict = at_limit::withheld(
+        reading,
+        [base, at],
+        verdict,
+        found.estimated.as_ref().ok().map(Estimated::change),
+    );
     let scenario = &reading.run.start.scenario;
     let role = match () {
         () if scenario.is_same(base, at) => Role::Same,
         () if scenario.ruler() == Some(at) => Role::Generator,
         () => Role::Stack,
     };
-    let whole = incomparable.as_ref().map_or(Ok(&found.verdict), Err);
+    let limited = matches!(verdict.reason(), Some(Refusal::AtLimit { .. }));
+    let whole = if limited { &verdict } else { &found.verdict };
+    let whole = incomparable.as_ref().map_or(Ok(whole), Err);
     let directions = directions::of_pair(reading, [base, at], &paired, which, whole);
     let ratios: Vec<&Figure> = directions.iter().map(|one| &one.direction.rate.ratio).collect();
     let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, Some(which));

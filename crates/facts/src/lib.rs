@@ -5,6 +5,7 @@
 pub mod array;
 pub mod cluster;
 pub mod guest;
+pub mod limit;
 pub mod machine;
 pub mod need;
 pub mod place;

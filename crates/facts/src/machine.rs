@@ -1,5 +1,6 @@
 //! What a machine is: processor, memory, drives and what lies below files, networks. Unknown is `None`, never an empty word.
 
+use super::limit::SetLimit;
 use super::vm::VmFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ pub struct Facts {
     /// Networks that its cards lead to; none where no card tells its speed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
+    /// Limits that control groups set for this process, on what lies below its targets and on processors.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<SetLimit>,
     /// First line of `--version` of the programs that a run may use.
     pub tools: BTreeMap<String, String>,
     /// What the user said about it, in their own words.

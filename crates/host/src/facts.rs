@@ -2,6 +2,7 @@
 //! and gathering never fails, also in a guest that has nothing but /proc and /sys.
 
 use super::cable;
+use super::limits;
 use super::net;
 use super::probe::{GuestProbe, Probe};
 use super::{block, mounts};
@@ -75,6 +76,7 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
         networks: net::networks(probe),
+        limits: limits::of_groups(probe, targets),
         tools: versions(probe, programs),
         said: BTreeMap::new(),
         vm: None,

@@ -1,6 +1,6 @@
 //! What this machine is (facts) and what it lacks (needs).
 //!
-//! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches` what is there, [`probe`] how it is read, [`gauges`] CPU
+//! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches`, `limits` what is there, [`probe`] how it is read, [`gauges`] CPU
 //! and dirty bytes, [`needs`] what may be missing; [`guard`] what may be written: markers of our files, inspection of targets,
 //! consent.
 #![forbid(unsafe_code)]
@@ -12,6 +12,7 @@ pub mod facts;
 pub mod gauges;
 pub mod guard;
 pub mod kvm;
+pub mod limits;
 #[cfg(any(test, feature = "testing"))]
 pub mod made_up;
 pub mod mounts;

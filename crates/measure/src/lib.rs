@@ -5,7 +5,7 @@
 //! together; [`plan`]: their steps. [`session`]: a run; [`rounds`]: the order of slices for one workload and one set; [`bench`]: one
 //! slice of one stack; [`alone`], [`matched`], `together`, `lost`: its special cases. [`places`], `guests`, `remotes`, `afield`: where load
 //! runs and steps are performed. [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring; `read_back`: reads
-//! to verify them. [`states`]: arrays in states. [`durability`]: trials. `portraits`: what is recorded of places; [`told`]: each
+//! to verify them. [`states`]: arrays in states. [`durability`]: trials. [`course`]: courses of load, for limits. `portraits`: what is recorded of places; [`told`]: each
 //! warning once; [`past`]: what earlier parts of a resumed run did. [`observer`]: receives progress events.
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ pub mod bench;
 pub mod caches;
 mod clusters;
 mod conflict;
+pub mod course;
 pub mod durability;
 pub mod first_writes;
 mod foreign_image;

@@ -78,6 +78,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
         told: Told::default(),
         admitted: Default::default(),
         allowance: None,
+        courses: None,
     };
     let mut places = Places::default();
     places.reach_host("run").unwrap();

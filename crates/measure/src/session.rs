@@ -4,6 +4,7 @@
 
 use super::bench::{Bench, FarEnd, Member, Offered, Ready};
 use super::clusters;
+use super::course::Courses;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::operator;
@@ -83,6 +84,8 @@ pub struct Session<'a> {
     pub admitted: Admitted,
     /// What may still be written by the load; `None`: `max_written` was not given.
     pub allowance: Option<u64>,
+    /// Courses of load to run in place of a comparison.
+    pub courses: Option<Courses>,
 }
 
 /// How a visit ended.
@@ -179,9 +182,14 @@ impl Session<'_> {
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
         self.precondition(layout, places)?;
-        let outcome = match &self.scenario.durability {
-            Some(spec) => self.trials(spec, layout, places, region),
-            None => self.visits(layout, places, region),
+        let outcome = match (&self.scenario.durability, self.courses.take()) {
+            (Some(spec), _) => self.trials(spec, layout, places, region),
+            (None, Some(mut courses)) => {
+                let outcome = self.courses(&mut courses, layout, places, region);
+                self.courses = Some(courses);
+                outcome
+            }
+            (None, None) => self.visits(layout, places, region),
         };
         for place in places.all() {
             places.leave(&place);
@@ -365,7 +373,7 @@ impl Session<'_> {
     }
 
     /// Undoes what is up above a mark, and says what is worth a word of it.
-    fn take_down(&mut self, mark: usize) -> Result<()> {
+    pub(super) fn take_down(&mut self, mark: usize) -> Result<()> {
         let taken_down = self.executor.undo_to(mark);
         self.tell_notes()?;
         taken_down

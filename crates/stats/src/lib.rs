@@ -4,6 +4,7 @@
 
 pub mod alike;
 pub mod alone;
+pub mod bucket;
 pub mod carry;
 pub mod charge;
 pub mod checks;

@@ -55,6 +55,13 @@ pub enum Refusal {
         /// The break.
         split: Split,
     },
+    /// One side ran at a limit, which hides what it costs.
+    AtLimit {
+        /// Which: the baseline or the stack.
+        of_baseline: bool,
+        /// The limit, its size, and where it is set, in words.
+        limit: String,
+    },
     /// A slice depends on whose slice ran before it.
     CarryOver {
         /// Which stack's: the baseline's or the other's.
@@ -147,6 +154,10 @@ impl fmt::Display for Refusal {
                 split.at,
                 regimes(split)
             ),
+            Refusal::AtLimit { of_baseline, limit } => {
+                let who = if *of_baseline { "the baseline" } else { "the stack" };
+                write!(out, "{who} ran at a limit, which hides its cost: {limit}")
+            }
             Refusal::CarryOver { of_baseline, found } => {
                 let whose = if *of_baseline { "the baseline" } else { "the stack" };
                 write!(
@@ -228,6 +239,7 @@ impl Refusal {
             Refusal::TooWide { .. } => "too_wide",
             Refusal::Regimes { .. } => "regimes",
             Refusal::RateLimited { .. } => "rate_limited",
+            Refusal::AtLimit { .. } => "at_limit",
             Refusal::CarryOver { .. } => "carry_over",
             Refusal::LengthMatters { .. } => "length_matters",
             Refusal::AmongMany { .. } => "among_many",
@@ -255,6 +267,9 @@ impl Refusal {
             Refusal::RateLimited { .. } => {
                 Some("read latency at the matched rate and CPU per I/O, or lift the limit")
             }
+            Refusal::AtLimit { .. } => Some(
+                "lift the limit, or read latency at a matched rate below it (--matched-rate) and CPU per I/O",
+            ),
             Refusal::CarryOver { .. } => Some("use longer slices (--slice), or visits"),
             Refusal::LengthMatters { .. } => Some("use longer slices (--slice)"),
             Refusal::AmongMany { .. } => Some("measure this comparison alone, or with a smaller --precision"),

@@ -9,4 +9,4 @@ pub mod lines;
 mod machine;
 pub mod report;
 pub mod series;
-mod signal;
+pub(crate) mod signal;

@@ -22,6 +22,7 @@ pub mod signs;
 pub mod system_image;
 #[cfg(test)]
 mod tests;
+pub mod throttle;
 
 pub use disk::DiskKey;
 

@@ -1,0 +1,469 @@
+//! Courses of load on one stack: what came through by when, from the first I/O on, so that a limit shows (`iotax_stats::bucket`). A
+//! course is made of short slices on end. Each tells exactly how much had come through when its queue was empty again; a limiter
+//! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on time alone.
+
+use super::bench::{PREPARE_LIMIT, Ready};
+use super::observer::Event;
+use super::places::Places;
+use super::session::{Outcome, Planned, Session};
+use super::sets::Layout;
+use anyhow::{Result, ensure};
+use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec};
+use iotax_stats::bucket::{Bucket, Shape, Unfit, find};
+use iotax_steps::handler::Allowed;
+use iotax_steps::wire::peer::slice_limit;
+use iotax_units::exit::Failed;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The first slice, so that a small burst is seen while it lasts ...
+const FIRST_SLICE_NS: u64 = 1_000_000;
+/// ... each later one is longer by this share ...
+const GROWTH: f64 = 1.15;
+/// ... up to this.
+const LONGEST_SLICE_NS: u64 = 10_000_000;
+/// Where a queue takes longer to empty, slices end on I/Os, since one that ends on time drains for as long again.
+const LONG_DRAIN_S: f64 = 0.005;
+/// Points that a course has at least, unless single I/Os take longer.
+const LEAST_POINTS: f64 = 200.0;
+/// What was found is looked at so often while a course goes on.
+const LOOKS_EVERY_S: f64 = 0.5;
+/// A course ends early when its rate and its burst are as sure as this (standard errors) ...
+const SURE: [f64; 2] = [0.002, 0.01];
+/// ... and so much has been seen of the rate.
+const LEAST_TAIL_S: f64 = 2.0;
+/// No rest between two courses is longer.
+const LONGEST_REST_S: f64 = 120.0;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CourseSpec {
+    /// Whether writes have courses too.
+    pub writes: bool,
+    /// The longest that a course lasts, seconds.
+    pub seconds: f64,
+    /// Rest before each course at least, seconds.
+    pub rest_s: f64,
+}
+
+/// Courses that a run is made for, and what came of them.
+#[derive(Clone, Debug)]
+pub struct Courses {
+    /// What is asked.
+    pub spec: CourseSpec,
+    /// Those that were run, in their order.
+    pub done: Vec<Course>,
+    /// What the load worked on, of a load on this host.
+    pub targets: Vec<PathBuf>,
+}
+
+impl Courses {
+    /// None yet.
+    pub fn of(spec: CourseSpec) -> Courses {
+        Courses { spec, done: Vec::new(), targets: Vec::new() }
+    }
+}
+
+/// What is loaded in a course.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Writes, else reads.
+    pub writes: bool,
+    /// Large blocks in a row, which a limit on bytes stops first, else small random ones, which one on I/Os does.
+    pub bytes: bool,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [
+        Kind { writes: false, bytes: false },
+        Kind { writes: false, bytes: true },
+        Kind { writes: true, bytes: false },
+        Kind { writes: true, bytes: true },
+    ];
+
+    /// Its load.
+    pub fn job(self) -> Job {
+        let (rw, bs, iodepth) = match (self.writes, self.bytes) {
+            (false, false) => (Rw::RandRead, 4096, 32),
+            (false, true) => (Rw::Read, 1 << 20, 8),
+            (true, false) => (Rw::RandWrite, 4096, 32),
+            (true, true) => (Rw::Write, 1 << 20, 8),
+        };
+        Job { name: rw.word().into(), rw, bs, iodepth, ..Job::default() }
+    }
+
+    /// `4k random reads at iodepth 32`.
+    pub fn words(self) -> String {
+        let job = self.job();
+        let (what, order) = if self.bytes { ("1M", "sequential") } else { ("4k", "random") };
+        format!("{what} {order} {} at iodepth {}", if self.writes { "writes" } else { "reads" }, job.iodepth)
+    }
+}
+
+/// A course of load.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// What was loaded.
+    pub kind: Kind,
+    /// Rest before it, seconds.
+    pub rested_s: f64,
+    /// Seconds since the load began, and I/Os or bytes until then.
+    pub points: Vec<(f64, f64)>,
+    /// I/Os and bytes of all of it.
+    pub ios: u64,
+    /// The same.
+    pub bytes: u64,
+    /// What it shows.
+    pub found: Result<Shape, Unfit>,
+}
+
+impl Course {
+    /// Its bucket.
+    pub fn bucket(&self) -> Option<&Bucket> {
+        match &self.found {
+            Ok(Shape::Bucket(bucket)) => Some(bucket),
+            _ => None,
+        }
+    }
+
+    /// Seconds that its bucket takes to be full again; 0 without one.
+    pub fn refill_s(&self) -> f64 {
+        self.bucket().map_or(0.0, |bucket| bucket.burst.value / bucket.rate.value)
+    }
+
+    /// Whether the rest before it may have been too short for its bucket to be full.
+    pub fn may_have_begun_empty(&self) -> bool {
+        self.refill_s() > 0.9 * self.rested_s
+    }
+}
+
+/// The slices of a course, one after the other.
+struct Tape {
+    block: u64,
+    depth: u64,
+    by_bytes: bool,
+    seconds: f64,
+    slice_ns: f64,
+    began_ns: Option<u64>,
+    /// I/Os a second in the last slice.
+    rate: Option<f64>,
+    ios: u64,
+    points: Vec<(f64, f64)>,
+}
+
+impl Tape {
+    fn of(kind: Kind, seconds: f64) -> Tape {
+        let job = kind.job();
+        Tape {
+            block: job.bs,
+            depth: job.iodepth.into(),
+            by_bytes: kind.bytes,
+            seconds,
+            slice_ns: FIRST_SLICE_NS as f64,
+            began_ns: None,
+            rate: None,
+            ios: 0,
+            points: Vec::new(),
+        }
+    }
+
+    /// The next slice; `left`: bytes that may still be written.
+    fn next(&self, left: Option<u64>) -> Bound {
+        let rate = self.rate.unwrap_or(f64::INFINITY);
+        let drains = self.depth as f64 / rate > LONG_DRAIN_S;
+        if !drains && left.is_none() {
+            return Bound::Time { ns: self.slice_ns as u64 };
+        }
+        let finest = (rate * self.seconds / LEAST_POINTS).clamp(1.0, self.depth as f64);
+        // What may be written is counted by bytes alone.
+        let blocks = if drains {
+            finest
+        } else {
+            (self.slice_ns / 1e9 * rate.min(1e9)).clamp(1.0, 4.0 * self.depth as f64)
+        };
+        let bytes = blocks as u64 * self.block;
+        Bound::Bytes { bytes: bytes.min(left.unwrap_or(u64::MAX)) }
+    }
+
+    fn add(&mut self, bound: Bound, result: &SliceResult) {
+        let (from_ns, to_ns) = match bound {
+            Bound::Time { .. } => (
+                result.window_start_ns.saturating_sub(result.discarded_ns),
+                result.window_start_ns + result.window_ns + result.drain_ns,
+            ),
+            Bound::Bytes { .. } => (result.window_start_ns, result.window_start_ns + result.window_ns),
+        };
+        let ios = result.directions().iter().map(|one| one.ios).sum::<u64>() + result.discarded_ios;
+        let began_ns = *self.began_ns.get_or_insert(from_ns);
+        self.ios += ios;
+        self.rate = Some(ios as f64 / (to_ns.saturating_sub(from_ns).max(1) as f64 / 1e9));
+        self.slice_ns = (self.slice_ns * GROWTH).min(LONGEST_SLICE_NS as f64);
+        let amount = if self.by_bytes { self.ios * self.block } else { self.ios };
+        let point = (to_ns.saturating_sub(began_ns) as f64 / 1e9, amount as f64);
+        // A clock that stands still between two slices has one point.
+        match self.points.last_mut() {
+            Some(last) if last.0 >= point.0 => last.1 = point.1,
+            _ => self.points.push(point),
+        }
+    }
+
+    fn lasted_s(&self) -> f64 {
+        self.points.last().map_or(0.0, |point| point.0)
+    }
+
+    /// Not in its first half: what is found first may be the bucket for short bursts, before one for long ones.
+    fn is_sure(&self) -> bool {
+        if self.lasted_s() < self.seconds / 2.0 {
+            return false;
+        }
+        match find(&self.points) {
+            Ok(Shape::Bucket(Bucket { rate, burst, tail_s, .. })) => {
+                tail_s >= LEAST_TAIL_S
+                    && rate.error <= SURE[0] * rate.value
+                    && burst.error <= SURE[1] * burst.value
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Session<'_> {
+    /// Brings the one stack up, runs its courses, takes it down.
+    ///
+    /// # Errors
+    /// Bad input where the load is not of this program or in several places; a failed I/O; as any run.
+    pub(super) fn courses(
+        &mut self,
+        courses: &mut Courses,
+        layout: &Layout,
+        places: &mut Places,
+        region: u64,
+    ) -> Result<Outcome> {
+        let mark = self.executor.mark();
+        let planned = Planned { number: 0, set: 0 };
+        let up = self.bring_up(layout, places, planned)?;
+        let ready = self.ready(places, &up, region)?;
+        self.write_first(places, planned, &up, &ready, region)?;
+        let outcome = self.all_courses(courses, places, &ready[0])?;
+        self.leave_restarted(places, &up.steps);
+        self.executor.undo_to(mark + up.in_guests)?;
+        for guest in &up.guests {
+            places.leave(&guest.place);
+        }
+        for place in places.all() {
+            places.get(&place)?.allow(&Allowed::default())?;
+        }
+        self.take_down(mark)?;
+        Ok(outcome)
+    }
+
+    fn all_courses(&mut self, courses: &mut Courses, places: &mut Places, ready: &Ready) -> Result<Outcome> {
+        let [member] = ready.members.as_slice() else {
+            let why = "limits are found in one place at a time, and this stack is loaded in several";
+            return Err(Failed::input(format!("{}: {why}", ready.stack)).into());
+        };
+        ensure!(
+            ready.engine.is_none(),
+            Failed::input(format!(
+                "{}: limits are found by iotax's own load, and another program loads this stack",
+                ready.stack
+            ))
+        );
+        if member.place.is_host() {
+            courses.targets = member.targets.iter().map(|target| target.path.clone()).collect();
+        }
+        let mut refill_s: f64 = 0.0;
+        for kind in Kind::ALL.into_iter().filter(|kind| courses.spec.writes || !kind.writes) {
+            let peer = &mut places.get(&member.place)?.peer;
+            peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
+            // After preparing, which reads some blocks to try the engine.
+            let rest_s = courses.spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
+            if !self.rest(rest_s, refill_s) {
+                return Ok(Outcome::Interrupted);
+            }
+            let what = format!("{}, at most {} s", kind.words(), courses.spec.seconds);
+            self.observer.tell(Event::Phase { what });
+            let mut tape = Tape::of(kind, courses.spec.seconds);
+            let mut looked_s = 0.0;
+            while tape.lasted_s() < tape.seconds {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(Outcome::Interrupted);
+                }
+                let left = self.allowance.filter(|_| kind.writes);
+                if left.is_some_and(|left| left < tape.block) {
+                    break;
+                }
+                let bound = tape.next(left);
+                let spec = SliceSpec::now(bound, 0, false);
+                let ran = peer.slice(0, &spec, slice_limit(bound)).map_err(Failed::from)?;
+                let first = ran.result.first_error.as_deref().unwrap_or("no words");
+                let errors = ran.result.errors;
+                ensure!(
+                    errors == 0,
+                    Failed::measurement(format!(
+                        "{}: {errors} I/Os failed or came back short; the first: {first}",
+                        ready.stack
+                    ))
+                );
+                let before = tape.ios;
+                tape.add(bound, &ran.result);
+                let written = (tape.ios - before) * tape.block;
+                self.allowance =
+                    self.allowance.map(|left| left.saturating_sub(written * u64::from(kind.writes)));
+                if tape.lasted_s() - looked_s >= LOOKS_EVERY_S {
+                    looked_s = tape.lasted_s();
+                    if tape.is_sure() {
+                        break;
+                    }
+                }
+            }
+            peer.end(0).map_err(Failed::from)?;
+            let course = Course {
+                kind,
+                rested_s: rest_s,
+                found: find(&tape.points),
+                ios: tape.ios,
+                bytes: tape.ios * tape.block,
+                points: tape.points,
+            };
+            // One bucket may be for reads and writes, I/Os and bytes alike.
+            refill_s = refill_s.max(course.refill_s());
+            courses.done.push(course);
+        }
+        Ok(Outcome::Complete)
+    }
+
+    /// Waits for buckets to fill again; `false`: it was interrupted.
+    fn rest(&mut self, seconds: f64, refill_s: f64) -> bool {
+        let why = match refill_s > 0.0 {
+            true => format!("the bucket that was found takes {refill_s:.1} s to fill"),
+            false => "so that a bucket which others, or setting up, have emptied fills again".to_owned(),
+        };
+        self.observer.tell(Event::Phase { what: format!("rest of {seconds:.1} s: {why}") });
+        let began = Instant::now();
+        while began.elapsed().as_secs_f64() < seconds {
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::thread::sleep(
+                Duration::from_secs_f64(seconds)
+                    .saturating_sub(began.elapsed())
+                    .min(Duration::from_millis(50)),
+            );
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_load::Direction;
+
+    /// What a slice of a limiter's or a drive's says that had come through by `end_s`.
+    fn slice(bound: Bound, begin_s: f64, end_s: f64, ios: u64) -> SliceResult {
+        let ns = |seconds: f64| (seconds * 1e9) as u64;
+        let read = Direction { ios, ..Direction::default() };
+        match bound {
+            Bound::Time { ns: window_ns } => SliceResult {
+                read: Direction { ios: ios / 2, ..Direction::default() },
+                discarded_ios: ios - ios / 2,
+                window_start_ns: ns(begin_s),
+                window_ns,
+                drain_ns: ns(end_s - begin_s).saturating_sub(window_ns),
+                ..SliceResult::default()
+            },
+            Bound::Bytes { .. } => SliceResult {
+                read,
+                window_start_ns: ns(begin_s),
+                window_ns: ns(end_s - begin_s),
+                ..SliceResult::default()
+            },
+        }
+    }
+
+    /// The course of a limiter that lets `burst + rate x t` through, on a drive of so many I/Os a second.
+    fn limited(kind: Kind, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
+        let mut tape = Tape::of(kind, seconds);
+        let mut now = 100.0;
+        let mut looked = 0.0;
+        while tape.lasted_s() < seconds {
+            let bound = tape.next(None);
+            let through = tape.ios as f64;
+            let when = |ios: f64| (now + (ios - through) / drive).max(100.0 + (ios - burst) / rate);
+            let (ios, end) = match bound {
+                Bound::Bytes { bytes } => {
+                    ((bytes / tape.block) as f64, when(through + (bytes / tape.block) as f64))
+                }
+                Bound::Time { ns } => {
+                    let stop = now + ns as f64 / 1e9;
+                    let in_time =
+                        ((stop - now) * drive).min(burst + rate * (stop - 100.0) - through).max(0.0).floor();
+                    let ios = in_time + tape.depth as f64;
+                    (ios, when(through + ios).max(stop))
+                }
+            };
+            tape.add(bound, &slice(bound, now, end, ios as u64));
+            now = end + 50e-6;
+            if tape.lasted_s() - looked > LOOKS_EVERY_S {
+                looked = tape.lasted_s();
+                if tape.is_sure() {
+                    break;
+                }
+            }
+        }
+        tape
+    }
+
+    #[test]
+    fn slices_on_end_show_known_buckets() {
+        for (bytes, burst, rate) in [
+            (false, 100.0, 1000.0),
+            (false, 5000.0, 1000.0),
+            (false, 12_000.0, 2000.0),
+            (false, 2000.0, 500.0),
+            (true, 200.0, 50.0),
+            (true, 20.0, 10.0),
+        ] {
+            let kind = Kind { writes: false, bytes };
+            let tape = limited(kind, (burst, rate, if bytes { 2000.0 } else { 60_000.0 }), 10.0);
+            let unit = if bytes { tape.block as f64 } else { 1.0 };
+            let Ok(Shape::Bucket(found)) = find(&tape.points) else {
+                panic!("{burst} {rate}: {:?}", find(&tape.points))
+            };
+            let off = |found: f64, set: f64| (found / unit / set - 1.0).abs();
+            assert!(
+                off(found.rate.value, rate) < 0.02 && off(found.burst.value, burst) < 0.05,
+                "{burst} {rate}: {found:?}"
+            );
+            assert!(tape.lasted_s() < 9.0 || bytes, "it ends as soon as it is sure: {}", tape.lasted_s());
+        }
+    }
+
+    #[test]
+    fn what_may_be_written_bounds_every_slice() {
+        let mut tape = Tape::of(Kind { writes: true, bytes: true }, 10.0);
+        assert_eq!(tape.next(None), Bound::Time { ns: FIRST_SLICE_NS });
+        let Bound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
+        assert!(bytes <= 32 << 20);
+        assert_eq!(tape.next(Some(3 << 20)), Bound::Bytes { bytes: 3 << 20 });
+        tape.rate = Some(10.0);
+        assert_eq!(tape.next(None), Bound::Bytes { bytes: 1 << 20 }, "at 10 blocks a second one at a time");
+    }
+
+    #[test]
+    fn a_rest_that_was_too_short_is_known() {
+        let tape = limited(Kind::ALL[0], (5000.0, 1000.0, 60_000.0), 10.0);
+        let course = |rested_s| Course {
+            kind: Kind::ALL[0],
+            rested_s,
+            found: find(&tape.points),
+            points: tape.points.clone(),
+            ios: tape.ios,
+            bytes: 0,
+        };
+        assert!((course(1.0).refill_s() - 5.0).abs() < 0.2);
+        assert!(course(2.0).may_have_begun_empty() && !course(10.0).may_have_begun_empty());
+    }
+}

@@ -1,0 +1,346 @@
+//! A token bucket in a course of load: the amount that came through, in time. Once its bucket is empty a limiter lets burst + rate x t
+//! through, so two lines are fitted to the course, with the knee where the sum of their squares is least: the slope of the second is
+//! the rate, its intercept the burst.
+//!
+//! A drive that slows down has two lines as well. What tells a limiter is that it makes up for every delay: the amount stays near its
+//! line for ever, while the sum of a drive's own ups and downs drifts away from any line, the farther the longer it lasts.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Points that a course has at least.
+pub const LEAST_POINTS: usize = 48;
+/// Points behind the knee at least, and the share of all.
+const LEAST_TAIL: usize = 40;
+const TAIL_SHARE: usize = 5;
+/// The mean square distance from the line, by the number of points and the mean square of what a step deviates: 1/15 for a sum of
+/// independent deviations, less than this in less than 1 % of such sums, and 1 / (2 points) where every delay is made up for.
+const PINNED: f64 = 0.014;
+/// Of the whole amount, a distance from a line that is none.
+const EXACT: f64 = 1e-5;
+/// Parts of the tail whose rates are compared.
+const PARTS: usize = 8;
+/// Rates of the parts differ by so much at most (standard deviation by mean) where the amount is near its line.
+const LEVEL: f64 = 0.05;
+/// The same of a cap that nothing came before.
+const VERY_LEVEL: f64 = 0.005;
+/// A burst is so much faster than the rate at least.
+const FASTER: f64 = 1.1;
+/// A burst of less than this, in seconds of the rate, is none: the depth of a queue makes one.
+const LEAST_BURST_S: f64 = 0.05;
+/// A point is far off a line from so many times the median distance on.
+const FAR: f64 = 6.0;
+/// Standard errors that a burst is above 0.
+const SURE: f64 = 3.0;
+/// What is no limiter and still so much slower afterwards is reported.
+const FALLS: f64 = 1.25;
+
+/// What a course shows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum Shape {
+    /// A burst, then a rate that is held.
+    Bucket(Bucket),
+    /// One rate from the start, as steady as limiters hold theirs: a flat cap, or what is below has that rate.
+    Cap {
+        /// Amount a second.
+        rate: Figure,
+    },
+    /// No limit up to the whole amount.
+    Open {
+        /// What came through.
+        amount: f64,
+        /// Amount a second, all in all.
+        mean: f64,
+        /// The rate fell, but to nothing that is held as limiters do.
+        fell: Option<Fall>,
+    },
+}
+
+/// A value with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// The value.
+    pub value: f64,
+    /// Its standard error.
+    pub error: f64,
+}
+
+impl Figure {
+    fn times(self, unit: f64) -> Figure {
+        Figure { value: self.value * unit, error: self.error * unit }
+    }
+}
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bucket {
+    /// Amount a second once the bucket is empty.
+    pub rate: Figure,
+    /// What the bucket held at the start.
+    pub burst: Figure,
+    /// Amount a second until then.
+    pub peak: f64,
+    /// When it was empty, seconds from the start.
+    pub knee_s: f64,
+    /// Seconds from then to the end.
+    pub tail_s: f64,
+}
+
+/// A rate that fell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fall {
+    /// Amount a second before.
+    pub from: f64,
+    /// Amount a second afterwards.
+    pub to: f64,
+    /// Amount before it fell.
+    pub after: f64,
+}
+
+/// Why a course shows nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It has only so many points.
+    Short(usize),
+    /// A number of the point of this index is infinite or none.
+    NotANumber(usize),
+    /// The point of this index is not later than the one before it.
+    TimeGoesBack(usize),
+    /// The amount of the point of this index is less than that of the one before it.
+    AmountFalls(usize),
+    /// Nothing came through.
+    Nothing,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfit::Short(points) => {
+                write!(
+                    out,
+                    "the course has {points} points, and {LEAST_POINTS} are the least; a longer one has more"
+                )
+            }
+            Unfit::NotANumber(at) => write!(out, "point {at} is not a finite number"),
+            Unfit::TimeGoesBack(at) => write!(out, "point {at} is not later than the one before it"),
+            Unfit::AmountFalls(at) => {
+                write!(out, "the amount of point {at} is below that of the one before it")
+            }
+            Unfit::Nothing => write!(out, "nothing came through"),
+        }
+    }
+}
+
+/// Finds a limit in a course: seconds since the load began, and the amount that had come through by then.
+///
+/// # Errors
+/// A course that is too short, or none.
+pub fn find(course: &[(f64, f64)]) -> Result<Shape, Unfit> {
+    check(course)?;
+    let (seconds, amount) = course[course.len() - 1];
+    // Sums of squares of numbers near 1.
+    let scaled: Vec<(f64, f64)> = course.iter().map(|(t, a)| (t / seconds, a / amount)).collect();
+    let rate_unit = amount / seconds;
+    let (knee, head) = best_knee(&scaled);
+    let tail = Tail::of(behind_knee(&scaled[knee + 1..]));
+    let burst = tail.intercept.times(amount);
+    let rate = tail.slope.times(rate_unit);
+    let faster = head / tail.slope.value.max(f64::MIN_POSITIVE);
+    // What stands still is no limiter.
+    let flows = rate.value > SURE * rate.error;
+    let bursts = burst.value > SURE * burst.error && burst.value > LEAST_BURST_S * rate.value;
+    let held = tail.is_pinned() && tail.level <= LEVEL;
+    if flows && bursts && faster >= FASTER && held {
+        let knee_s = burst.value / (head * rate_unit - rate.value).max(f64::MIN_POSITIVE);
+        let knee_s = knee_s.min(course[(knee + 1).min(course.len() - 1)].0);
+        return Ok(Shape::Bucket(Bucket {
+            rate,
+            burst,
+            peak: head * rate_unit,
+            knee_s,
+            tail_s: seconds - knee_s,
+        }));
+    }
+    let whole = Tail::of(&scaled);
+    if whole.is_pinned() && whole.level <= VERY_LEVEL {
+        return Ok(Shape::Cap { rate: whole.slope.times(rate_unit) });
+    }
+    let fell = (faster >= FALLS && tail.fastest * FALLS <= head && knee > 1).then(|| Fall {
+        from: head * rate_unit,
+        to: rate.value,
+        after: course[knee].1,
+    });
+    Ok(Shape::Open { amount, mean: rate_unit, fell })
+}
+
+fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {
+    if course.len() < LEAST_POINTS {
+        return Err(Unfit::Short(course.len()));
+    }
+    let mut before = (0.0, 0.0);
+    for (at, (seconds, amount)) in course.iter().enumerate() {
+        if !seconds.is_finite() || !amount.is_finite() {
+            return Err(Unfit::NotANumber(at));
+        }
+        // The load begins at 0, where a first point may be.
+        if *seconds < before.0 || *seconds == before.0 && at > 0 {
+            return Err(Unfit::TimeGoesBack(at));
+        }
+        if *amount < before.1 {
+            return Err(Unfit::AmountFalls(at));
+        }
+        before = (*seconds, *amount);
+    }
+    if before.1 > 0.0 { Ok(()) } else { Err(Unfit::Nothing) }
+}
+
+/// Sums over the first points of a course.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    n: f64,
+    t: f64,
+    a: f64,
+    tt: f64,
+    ta: f64,
+    aa: f64,
+}
+
+impl Sums {
+    fn of(points: &[(f64, f64)]) -> Sums {
+        points.iter().fold(Sums::default(), |sums, point| sums.with(*point))
+    }
+
+    fn with(self, (t, a): (f64, f64)) -> Sums {
+        Sums {
+            n: self.n + 1.0,
+            t: self.t + t,
+            a: self.a + a,
+            tt: self.tt + t * t,
+            ta: self.ta + t * a,
+            aa: self.aa + a * a,
+        }
+    }
+
+    fn without(self, first: Sums) -> Sums {
+        Sums {
+            n: self.n - first.n,
+            t: self.t - first.t,
+            a: self.a - first.a,
+            tt: self.tt - first.tt,
+            ta: self.ta - first.ta,
+            aa: self.aa - first.aa,
+        }
+    }
+
+    /// Slope of the line through the start, and the squares that it leaves.
+    fn line_through_start(self) -> (f64, f64) {
+        if self.tt <= 0.0 {
+            return (0.0, self.aa);
+        }
+        let slope = self.ta / self.tt;
+        (slope, (self.aa - slope * self.ta).max(0.0))
+    }
+
+    /// Slope and intercept of the line of least squares, and the squares that it leaves.
+    fn line(self) -> (f64, f64, f64) {
+        let (t, a) = (self.t / self.n, self.a / self.n);
+        let (tt, ta) = (self.tt - self.n * t * t, self.ta - self.n * t * a);
+        let slope = ta / tt;
+        let left = self.aa - self.n * a * a - slope * ta;
+        (slope, a - slope * t, left.max(0.0))
+    }
+}
+
+/// The last point of the first line, and the slope of that line, which leads from the start: every one was tried.
+fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
+    let mut sums = vec![Sums::default()];
+    for point in course {
+        sums.push(sums[sums.len() - 1].with(*point));
+    }
+    let last = course.len() - LEAST_TAIL.max(course.len() / TAIL_SHARE) - 1;
+    let all = sums[course.len()];
+    let of = |knee: usize| {
+        let (slope, left) = sums[knee + 1].line_through_start();
+        let (_, _, right) = all.without(sums[knee + 1]).line();
+        (knee, slope, left + right)
+    };
+    // A first point at the start has no slope.
+    let first = usize::from(course[0].0 == 0.0);
+    let best = (first..=last).map(of).min_by(|a, b| a.2.total_cmp(&b.2));
+    best.map_or((first, 0.0), |(knee, slope, _)| (knee, slope))
+}
+
+/// Without the first points that are far off the line of the others: where the first line is ragged, the knee may be found a few
+/// points early.
+fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
+    let sums = Sums::of(points);
+    let (slope, intercept, _) = sums.line();
+    let off = |(t, a): &(f64, f64)| (a - intercept - slope * t).abs();
+    let mut all: Vec<f64> = points.iter().map(off).collect();
+    all.sort_by(f64::total_cmp);
+    let far = FAR * all[all.len() / 2];
+    let early = points.iter().take(points.len() - LEAST_TAIL).take_while(|point| off(point) > far).count();
+    &points[early..]
+}
+
+/// The line of a stretch, and how the amount keeps to it.
+struct Tail {
+    slope: Figure,
+    intercept: Figure,
+    /// Mean square distance from the line by the number of points and the mean square of a step's deviation.
+    drift: f64,
+    /// Standard deviation of the rates of its parts by their mean.
+    level: f64,
+    /// The highest of them.
+    fastest: f64,
+}
+
+impl Tail {
+    fn of(points: &[(f64, f64)]) -> Tail {
+        let n = points.len() as f64;
+        let sums = Sums::of(points);
+        let (slope, intercept, _) = sums.line();
+        let left: Vec<f64> = points.iter().map(|(t, a)| a - intercept - slope * t).collect();
+        let square = left.iter().map(|left| left * left).sum::<f64>() / n;
+        let steps = left.windows(2).map(|two| (two[1] - two[0]).powi(2)).sum::<f64>() / (n - 1.0);
+        // So near a line that single I/Os, and what sums can resolve, make up the rest.
+        let drift = if square <= EXACT * EXACT { 0.0 } else { square / (n * steps) };
+        let together = left.windows(2).map(|two| two[1] * two[0]).sum::<f64>() / n;
+        let repeats = if square > 0.0 { (together / square).clamp(0.0, 0.99) } else { 0.0 };
+        let independent = (n * (1.0 - repeats) / (1.0 + repeats)).max(3.0);
+        let mean_t = sums.t / n;
+        let spread = (sums.tt / n - mean_t * mean_t).max(f64::MIN_POSITIVE);
+        let variance = square * n / (n - 2.0) / (independent - 2.0).max(1.0);
+        let (level, fastest) = parts(points);
+        Tail {
+            slope: Figure { value: slope, error: (variance / spread).sqrt() },
+            intercept: Figure {
+                value: intercept,
+                error: (variance * (1.0 + mean_t * mean_t / spread)).sqrt(),
+            },
+            drift,
+            level,
+            fastest,
+        }
+    }
+
+    fn is_pinned(&self) -> bool {
+        self.drift < PINNED
+    }
+}
+
+/// How much the rates of equal parts of a stretch differ, and the highest.
+fn parts(points: &[(f64, f64)]) -> (f64, f64) {
+    let at = |part: usize| points.len() * part / PARTS;
+    // By lines, since a stall at the end of a part would count twice.
+    let rates = (0..PARTS).map(|part| Sums::of(&points[at(part)..at(part + 1)]).line().0);
+    let rates: Vec<f64> = rates.collect();
+    let mean = rates.iter().sum::<f64>() / PARTS as f64;
+    let square = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (PARTS - 1) as f64;
+    (square.sqrt() / mean.max(f64::MIN_POSITIVE), rates.iter().copied().fold(0.0, f64::max))
+}
+
+#[cfg(test)]
+#[path = "bucket_tests.rs"]
+mod tests;

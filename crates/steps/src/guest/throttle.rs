@@ -1,0 +1,166 @@
+//! What QEMU, or its storage daemon, throttles: throttle groups, and limits of single drives.
+
+use super::qmp::{Qmp, QmpError};
+use iotax_facts::limit::{Limited, SetLimit};
+use serde_json::{Value, json};
+
+/// What is limited, its name in a throttle group, and in `query-block`.
+const NAMES: &[(Limited, &str, &str)] = &[
+    (Limited::TotalIos, "iops-total", "iops"),
+    (Limited::ReadIos, "iops-read", "iops_rd"),
+    (Limited::WriteIos, "iops-write", "iops_wr"),
+    (Limited::TotalBytes, "bps-total", "bps"),
+    (Limited::ReadBytes, "bps-read", "bps_rd"),
+    (Limited::WriteBytes, "bps-write", "bps_wr"),
+];
+
+/// Limits that are set in the process of a control socket, which is called `socket`.
+///
+/// # Errors
+/// [`QmpError`]; a command that the process does not know (the storage daemon has no drives) is none.
+pub fn limits(qmp: &mut Qmp, socket: &str) -> Result<Vec<SetLimit>, QmpError> {
+    let mut all = Vec::new();
+    let objects = ask(qmp, "qom-list", json!({"path": "/objects"}))?;
+    for group in groups(&objects) {
+        let path = format!("/objects/{group}");
+        let limits = ask(qmp, "qom-get", json!({"path": path, "property": "limits"}))?;
+        all.extend(of_group(&group, &limits, socket));
+    }
+    all.extend(of_drives(&ask(qmp, "query-block", Value::Null)?, socket));
+    Ok(all)
+}
+
+/// Null where it is refused.
+fn ask(qmp: &mut Qmp, command: &str, arguments: Value) -> Result<Value, QmpError> {
+    match qmp.execute(command, arguments) {
+        Err(QmpError::Refused { .. }) => Ok(Value::Null),
+        other => other,
+    }
+}
+
+/// Throttle groups among the objects.
+fn groups(objects: &Value) -> Vec<String> {
+    let all = objects.as_array().into_iter().flatten();
+    let groups = all.filter(|object| object["type"] == "child<throttle-group>");
+    groups.filter_map(|object| Some(object["name"].as_str()?.to_owned())).collect()
+}
+
+fn of_group(group: &str, limits: &Value, socket: &str) -> Vec<SetLimit> {
+    let of = |(of, name, _): &(Limited, &str, &str)| {
+        let value = |suffix: &str| limits[format!("{name}{suffix}")].as_f64();
+        limit(*of, value(""), value("-max"), value("-max-length"), format!("group {group}"), socket)
+    };
+    NAMES.iter().filter_map(of).collect()
+}
+
+/// Those of `query-block`; of a drive in a group they are the group's.
+fn of_drives(blocks: &Value, socket: &str) -> Vec<SetLimit> {
+    let drives = blocks.as_array().into_iter().flatten();
+    let of_drive = |drive: &Value| {
+        let name =
+            ["device", "qdev"].iter().find_map(|key| drive[*key].as_str().filter(|name| !name.is_empty()));
+        let (name, inserted) = (name.unwrap_or("drive").to_owned(), drive["inserted"].clone());
+        NAMES.iter().filter_map(move |(of, _, field)| {
+            let value = |suffix: &str| inserted[format!("{field}{suffix}")].as_f64();
+            limit(*of, value(""), value("_max"), value("_max_length"), name.clone(), socket)
+        })
+    };
+    drives.flat_map(of_drive).collect()
+}
+
+/// QEMU's bucket (util/throttle.c) holds a tenth of a second of the rate, or what is passed at the maximum in its length.
+fn limit(
+    of: Limited,
+    rate: Option<f64>,
+    max: Option<f64>,
+    length: Option<f64>,
+    on: String,
+    socket: &str,
+) -> Option<SetLimit> {
+    let rate = rate.filter(|rate| *rate > 0.0)?;
+    let burst = match max.filter(|max| *max > 0.0) {
+        Some(max) => max * length.unwrap_or(1.0).max(1.0),
+        None => rate / 10.0,
+    };
+    Some(SetLimit { of, rate, burst: Some(burst), on, set_in: format!("QEMU throttling, QMP {socket}") })
+}
+
+/// Limits in what `virsh blkdeviotune DOMAIN DEVICE` prints: a line `total_iops_sec : 1000` each.
+pub fn of_libvirt(domain: &str, device: &str, text: &str) -> Vec<SetLimit> {
+    let value = |name: &str| {
+        let value = |line: &str| {
+            let (key, value) = line.split_once(':')?;
+            (key.trim() == name).then(|| value.trim().parse::<f64>().ok())?
+        };
+        text.lines().find_map(value)
+    };
+    let names = [
+        (Limited::TotalIos, "total_iops"),
+        (Limited::ReadIos, "read_iops"),
+        (Limited::WriteIos, "write_iops"),
+        (Limited::TotalBytes, "total_bytes"),
+        (Limited::ReadBytes, "read_bytes"),
+        (Limited::WriteBytes, "write_bytes"),
+    ];
+    let of = |(of, name): (Limited, &str)| {
+        let [rate, max, length] = ["", "_max", "_max_length"].map(|suffix| match suffix {
+            "_max_length" => value(&format!("{name}_sec_max_length")),
+            suffix => value(&format!("{name}_sec{suffix}")),
+        });
+        let set = limit(of, rate, max, length, format!("{domain} {device}"), "")?;
+        Some(SetLimit { set_in: format!("virsh blkdeviotune {domain} {device}"), ..set })
+    };
+    names.into_iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(limits: &[SetLimit]) -> Vec<String> {
+        limits.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn groups_are_read_as_the_storage_daemon_of_qemu_7_2_shows_them() {
+        let objects =
+            json!([{"name": "type", "type": "string"}, {"name": "g", "type": "child<throttle-group>"}]);
+        assert_eq!(groups(&objects), ["g"]);
+        let limits = json!({"iops-total": 1000, "iops-total-max": 5000, "iops-total-max-length": 2, "iops-size": 0,
+            "bps-read": 1048576, "bps-read-max": 0, "bps-read-max-length": 1, "iops-write": 0});
+        assert_eq!(
+            texts(&of_group("g", &limits, "/run/q")),
+            [
+                "group g: 1000 I/Os a second, bursts of 10000 (QEMU throttling, QMP /run/q)",
+                "group g: 1048576 bytes read a second, bursts of 104857.6 (QEMU throttling, QMP /run/q)",
+            ]
+        );
+    }
+
+    #[test]
+    fn drives_are_read_from_query_block() {
+        let blocks = json!([{"device": "", "qdev": "/machine/peripheral/d0/virtio-backend",
+            "inserted": {"iops": 500, "iops_rd": 0, "iops_max": 2000, "bps": 0}}, {"device": "cd0"}]);
+        assert_eq!(
+            texts(&of_drives(&blocks, "q")),
+            [
+                "/machine/peripheral/d0/virtio-backend: 500 I/Os a second, bursts of 2000 (QEMU throttling, QMP q)"
+            ]
+        );
+        assert_eq!((of_drives(&Value::Null, "q"), groups(&Value::Null)), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn libvirt_s_lines_are_read() {
+        let text = "total_bytes_sec: 0\nread_bytes_sec : 10485760\ntotal_iops_sec : 400\ntotal_iops_sec_max: 800\n\
+                    total_iops_sec_max_length: 5\ngroup_name     : x\n";
+        assert_eq!(
+            texts(&of_libvirt("d", "vda", text)),
+            [
+                "d vda: 400 I/Os a second, bursts of 4000 (virsh blkdeviotune d vda)",
+                "d vda: 10485760 bytes read a second, bursts of 1048576 (virsh blkdeviotune d vda)",
+            ]
+        );
+        assert_eq!(of_libvirt("d", "vda", "error: no domain"), []);
+    }
+}

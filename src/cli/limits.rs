@@ -1,0 +1,378 @@
+//! `iotax limits`: what a target is limited to, and after which burst: found by courses of load, beside what is set where it can be
+//! read.
+
+use super::progress::Progress;
+use super::{columns, run, say, say_aside};
+use anyhow::Result;
+use iotax_host::limits::{Limited, SetLimit, of_groups, processors};
+use iotax_host::probe::Probe;
+use iotax_measure::course::{Course, CourseSpec, Courses, Kind};
+use iotax_measure::session::Outcome;
+use iotax_model::scenario::Scenario;
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_report::json;
+use iotax_stats::bucket::{Figure, Shape};
+use iotax_steps::guest::qmp::Qmp;
+use iotax_steps::guest::throttle;
+use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE, code_of};
+use iotax_units::{grouped, parse_duration, show_bytes};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A rate is at a limit that is set when it is within this share of it.
+const AT: f64 = 0.03;
+/// QEMU answers at once where it answers.
+const QMP_LIMIT: Duration = Duration::from_secs(5);
+
+/// Arguments of `limits`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A file, a device, or a stack that `run` takes: /dev/sdb, file:/srv/x.img,size=4GiB, "file:/srv/x.img,size=4GiB | loop"
+    #[arg(value_name = "STACK")]
+    stack: String,
+    /// Longest time of each course of load; it ends in its second half as soon as a limit is known well
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    seconds: f64,
+    /// Rest before each course, in which a bucket fills; longer where one was found that takes longer
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    rest: Duration,
+    /// Find limits of writes too. What is on the target is lost: a device needs --destroy
+    #[arg(long)]
+    write: bool,
+    /// Allow writing to one device, by serial or WWN: serial=S[,wipe=SIGNATURE]
+    #[arg(long, value_name = "serial=S,wipe=W", requires = "write")]
+    destroy: Vec<String>,
+    /// Write at most this much
+    #[arg(long, value_name = "SIZE", requires = "write")]
+    max_written: Option<String>,
+    /// Control socket of a QEMU on the path, whose throttling is read as a setting
+    #[arg(long, value_name = "SOCKET")]
+    qmp: Option<PathBuf>,
+    /// Print JSON, with every point of the courses
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that was found.
+#[derive(Debug, Serialize)]
+struct Limits {
+    /// As it was written.
+    stack: String,
+    courses: Vec<Line>,
+    /// What is set, as far as it can be read.
+    settings: Vec<SetLimit>,
+    /// Processors that this process may use, where a control group says so.
+    processors: Option<String>,
+}
+
+/// One course and what it shows.
+#[derive(Debug, Serialize)]
+struct Line {
+    /// `read` or `write`.
+    direction: &'static str,
+    /// What its figures count: `ios` or `bytes`.
+    unit: &'static str,
+    /// The load, in words.
+    load: String,
+    /// How long it lasted.
+    seconds: f64,
+    rested_seconds: f64,
+    ios: u64,
+    bytes: u64,
+    /// The shape, and its figures with their standard errors; `None`: `refused` says why.
+    #[serde(flatten)]
+    found: Option<Shape>,
+    refused: Option<String>,
+    /// The rest before may have been too short for the bucket to be full.
+    burst_may_be_larger: bool,
+    /// Of a limit that the other unit's course has found as well.
+    note: Option<String>,
+    /// Settings that hold for it.
+    settings: Vec<SetLimit>,
+    /// Seconds, and I/Os or bytes until then.
+    points: Vec<(f64, f64)>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// As `run`: bad input, unmet needs, a failed I/O, an incomplete undo.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    let spec = spec_of(args)?;
+    let scenario = scenario_of(args)?;
+    let set_elsewhere = args.qmp.as_deref().map(of_qemu).transpose()?.unwrap_or_default();
+    let (dir, courses, result) = run::courses(&scenario, Courses::of(spec), runs, Progress::new())?;
+    // Whoever resumed it would measure something else, and what was found is printed. What is left to undo needs its journal.
+    let all_undone = result.as_ref().map_or_else(|error| code_of(error) != UNDO_INCOMPLETE, |_| true);
+    if all_undone && dir.exists() {
+        std::fs::remove_dir_all(&dir)?;
+    }
+    if result? == Outcome::Interrupted {
+        say_aside("interrupted; everything was taken down");
+        return Ok(MEASUREMENT_FAILED);
+    }
+    let limits = limits_of(&args.stack, &courses, set_elsewhere);
+    say(&if args.json { json::written(&limits) } else { limits.text(columns()) })?;
+    Ok(DONE)
+}
+
+fn spec_of(args: &Args) -> Result<CourseSpec, Failed> {
+    let (seconds, rest_s) = (args.seconds, args.rest.as_secs_f64());
+    match seconds {
+        1.0..=600.0 => Ok(CourseSpec { writes: args.write, seconds, rest_s }),
+        _ => Err(Failed::input(format!("--seconds {seconds} is not 1 ..= 600; hint: --seconds 10"))),
+    }
+}
+
+fn scenario_of(args: &Args) -> Result<Scenario> {
+    let rw = if args.write { "randrw" } else { "randread" };
+    let request = Request {
+        words: vec![("rw".to_owned(), rw.to_owned()), ("iodepth".to_owned(), "32".to_owned())],
+        destroy: args.destroy.clone(),
+        max_written: args.max_written.clone(),
+        ..Request::default()
+    };
+    let scenario = from_arguments(std::slice::from_ref(&args.stack), &request).map_err(Failed::from)?;
+    match scenario.stacks.as_slice() {
+        [_] if scenario.is_of_command_line() => Ok(scenario),
+        _ => {
+            Err(Failed::input(format!("\"{}\" is not one stack; hint: iotax limits /dev/sdb", args.stack))
+                .into())
+        }
+    }
+}
+
+/// What a QEMU throttles.
+fn of_qemu(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
+    let failed = |error| Failed::input(format!("--qmp {}: {error}", socket.display()));
+    let mut qmp = Qmp::connect(socket, QMP_LIMIT).map_err(failed)?;
+    throttle::limits(&mut qmp, &socket.display().to_string()).map_err(failed)
+}
+
+fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> Limits {
+    let probe = Probe::of_files(Path::new("/"));
+    let mut settings = set_elsewhere;
+    settings.extend(of_groups(&probe, &courses.targets));
+    let lines = courses.done.iter().map(|course| line_of(course, &courses.done, &settings)).collect();
+    Limits { stack: stack.to_owned(), courses: lines, settings, processors: processors(&probe) }
+}
+
+fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
+    let Kind { writes, bytes } = course.kind;
+    let holds = settings.iter().filter(|set| set.of.holds_for(writes, bytes));
+    Line {
+        direction: if writes { "write" } else { "read" },
+        unit: if bytes { "bytes" } else { "ios" },
+        load: course.kind.words(),
+        seconds: course.points.last().map_or(0.0, |point| point.0),
+        rested_seconds: course.rested_s,
+        ios: course.ios,
+        bytes: course.bytes,
+        found: course.found.ok(),
+        refused: course.found.err().map(|why| why.to_string()),
+        burst_may_be_larger: course.may_have_begun_empty(),
+        note: same_limit(course, all),
+        settings: holds.cloned().collect(),
+        points: course.points.clone(),
+    }
+}
+
+/// A rate that a course holds.
+fn held(course: &Course) -> Option<f64> {
+    match &course.found {
+        Ok(Shape::Bucket(bucket)) => Some(bucket.rate.value),
+        Ok(Shape::Cap { rate }) => Some(rate.value),
+        _ => None,
+    }
+}
+
+/// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or in bytes.
+fn same_limit(course: &Course, all: &[Course]) -> Option<String> {
+    let Kind { writes, bytes } = course.kind;
+    let other = all.iter().find(|other| other.kind == Kind { writes, bytes: !bytes })?;
+    let (small, large) = if bytes { (other, course) } else { (course, other) };
+    let (ios, rate) = (held(small)?, held(large)?);
+    let agree = |a: f64, b: f64| (a / b - 1.0).abs() < AT;
+    let by_bytes = agree(ios * small.kind.job().bs as f64, rate);
+    let by_ios = agree(ios, rate / large.kind.job().bs as f64);
+    match (by_bytes, by_ios, bytes) {
+        (true, _, false) => Some("as many bytes as large blocks get: the limit is on bytes".into()),
+        (_, true, true) => Some("as many I/Os as small blocks get: the limit is on I/Os".into()),
+        _ => None,
+    }
+}
+
+impl Limits {
+    fn text(&self, width: usize) -> String {
+        let lines = self.courses.iter().map(Line::text);
+        let processors = self.settings.iter().filter(|set| set.of == Limited::Processors);
+        let others = processors.map(|set| format!("processors: {set}"));
+        let all: Vec<String> = lines.chain(others).collect();
+        all.iter().map(|line| iotax_report::wrapped(line, width, "  ")).collect()
+    }
+}
+
+impl Line {
+    fn text(&self) -> String {
+        format!("{}s: {}{}", self.direction, self.finding(), self.details())
+    }
+
+    fn finding(&self) -> String {
+        let rate = |rate: f64| match self.unit {
+            "bytes" => format!("{} a second", show_bytes(rate.round() as u64)),
+            _ => format!("{} I/Os a second", grouped(rate)),
+        };
+        let amount = |amount: f64| match self.unit {
+            "bytes" => show_bytes(amount.round() as u64),
+            _ => format!("{} I/Os", grouped(amount)),
+        };
+        match self.found {
+            Some(Shape::Bucket(found)) => format!(
+                "limited to {} after a burst of {}{}",
+                rate(found.rate.value),
+                amount(found.burst.value),
+                if self.burst_may_be_larger { " or more" } else { "" }
+            ),
+            Some(Shape::Cap { rate: cap }) => format!(
+                "{} from the start, held as limiters hold it: a cap, or the drive's own rate",
+                rate(cap.value)
+            ),
+            // A limiter that loses what it did not pass at once is as unsteady as a drive.
+            Some(Shape::Open { mean, .. }) if self.met(mean).is_some() => {
+                format!("limited to {} by what is set; no burst shows", rate(mean))
+            }
+            Some(Shape::Open { amount: all, mean, fell: None }) => {
+                format!("no limit found below {}, at {}", amount(all), rate(mean))
+            }
+            Some(Shape::Open { amount: all, fell: Some(fell), .. }) => format!(
+                "no limit found below {}; {} became {} after {}, as unsteady as before, which no limiter is",
+                amount(all),
+                rate(fell.from),
+                rate(fell.to),
+                amount(fell.after)
+            ),
+            None => format!("nothing is known: {}", self.refused.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// A setting that a rate is at.
+    fn met(&self, rate: f64) -> Option<&SetLimit> {
+        self.settings.iter().find(|set| (rate / set.rate - 1.0).abs() <= AT)
+    }
+
+    fn details(&self) -> String {
+        let percent = |figure: Figure| format!("+- {:.2} %", 200.0 * figure.error / figure.value);
+        let sure = match self.found {
+            Some(Shape::Bucket(found)) => {
+                format!(
+                    "; rate {}, burst {}, at first {:.1} times as fast",
+                    percent(found.rate),
+                    percent(found.burst),
+                    found.peak / found.rate.value
+                )
+            }
+            Some(Shape::Cap { rate }) => format!("; {}", percent(rate)),
+            _ => String::new(),
+        };
+        let note = self.note.iter().map(|note| format!("; {note}"));
+        let larger = self.burst_may_be_larger.then(|| {
+            format!(
+                "; a rest of {:.1} s may not have filled the bucket: --rest gives it longer",
+                self.rested_seconds
+            )
+        });
+        let settings = self.settings.iter().map(|set| format!("; set: {set}"));
+        let all: String = note.chain(larger).chain(settings).collect();
+        format!(" (found in {:.1} s of {}{sure}{all})", self.seconds, self.load)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use iotax_stats::bucket::{Bucket, Unfit};
+
+    fn course(writes: bool, bytes: bool, rate: f64, burst: f64) -> Course {
+        let figure = |value: f64| Figure { value, error: value / 1000.0 };
+        let found =
+            Bucket { rate: figure(rate), burst: figure(burst), peak: 20.0 * rate, knee_s: 0.3, tail_s: 4.9 };
+        Course {
+            kind: Kind { writes, bytes },
+            rested_s: 10.0,
+            points: vec![(0.0, 0.0), (5.2, burst + 5.2 * rate)],
+            ios: 10_200,
+            bytes: 10_200 << 12,
+            found: Ok(Shape::Bucket(found)),
+        }
+    }
+
+    fn set(of: Limited, rate: f64) -> SetLimit {
+        SetLimit { of, rate, burst: None, on: "sda".into(), set_in: "io.max".into() }
+    }
+
+    #[test]
+    fn the_answer_comes_first_and_names_what_is_set() {
+        let all = [course(false, false, 1000.0, 5000.0)];
+        let settings =
+            [set(Limited::ReadIos, 1000.0), set(Limited::WriteIos, 7.0), set(Limited::TotalBytes, 9.0)];
+        assert_eq!(
+            line_of(&all[0], &all, &settings).text(),
+            "reads: limited to 1,000 I/Os a second after a burst of 5,000 I/Os (found in 5.2 s of 4k random reads at iodepth 32; \
+             rate +- 0.20 %, burst +- 0.20 %, at first 20.0 times as fast; set: sda: 1000 reads a second (io.max))"
+        );
+    }
+
+    #[test]
+    fn a_limit_on_bytes_that_small_blocks_meet_too_is_named_so() {
+        let mega = f64::from(1 << 20);
+        let both = [course(false, false, 25_600.0, 9.0), course(false, true, 100.0 * mega, 9.0)];
+        assert!(same_limit(&both[0], &both).unwrap().ends_with("on bytes"));
+        assert_eq!(same_limit(&both[1], &both), None);
+        let both = [course(true, false, 500.0, 9.0), course(true, true, 500.0 * mega, 9.0)];
+        assert!(same_limit(&both[1], &both).unwrap().ends_with("on I/Os"));
+        assert_eq!(same_limit(&both[0], &both), None);
+        assert_eq!(same_limit(&both[0], &both[..1]), None);
+    }
+
+    #[test]
+    fn a_burst_that_may_be_larger_and_what_is_no_limit_are_said() {
+        let mut one = course(true, true, 1e6, 2e7);
+        let text = line_of(&one, &[], &[]).text();
+        assert!(text.contains("after a burst of 19.07 MiB or more") && text.contains("--rest"), "{text}");
+        one.found = Ok(Shape::Open { amount: 13_207_024_435.0, mean: 1e9, fell: None });
+        let text = line_of(&one, &[], &[]).text();
+        assert!(
+            text.starts_with("writes: no limit found below 12.30 GiB, at 953.67 MiB a second (found"),
+            "{text}"
+        );
+        let of_both = [set(Limited::WriteBytes, 1.02e9), set(Limited::WriteBytes, 5e9)];
+        let text = line_of(&one, &[], &of_both).text();
+        assert!(
+            text.starts_with("writes: limited to 953.67 MiB a second by what is set; no burst"),
+            "{text}"
+        );
+        one.found = Err(Unfit::Short(7));
+        assert!(line_of(&one, &[], &[]).text().contains("nothing is known: the course has 7 points"));
+    }
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn consent_is_for_writes_and_one_stack_is_taken() {
+        let parse = |words: &[&str]| Cli::try_parse_from([&["limits"], words].concat()).map(|cli| cli.args);
+        assert!(parse(&["/dev/x", "--destroy", "serial=S"]).is_err(), "nothing is written without --write");
+        let args = parse(&["/dev/x", "--write", "--destroy", "serial=S"]).unwrap();
+        let scenario = scenario_of(&args).unwrap();
+        assert!(scenario.writes() && scenario.consent[0].serial == "S");
+        assert!(!scenario_of(&parse(&["/dev/x"]).unwrap()).unwrap().writes());
+        assert!(spec_of(&parse(&["/dev/x", "--seconds", "0.5"]).unwrap()).is_err());
+        assert!(spec_of(&parse(&["/dev/x", "--seconds", "NaN"]).unwrap()).is_err());
+        assert_eq!(spec_of(&parse(&["/dev/x", "--rest", "2s"]).unwrap()).unwrap().rest_s, 2.0);
+    }
+}
