@@ -127,19 +127,20 @@ fn version(program: &Path) -> Result<Option<String>, ProbeError> {
 
 fn arguments(asked: &Asked) -> Vec<String> {
     let seconds = asked.seconds().to_string();
-    let beside = |name: &str| {
-        let folder = asked.program.parent().unwrap_or(Path::new("."));
+    // The program is in pgms of the checkout.
+    let within = |level: usize, name: &str| {
+        let folder = asked.program.ancestors().nth(level).unwrap_or(Path::new("."));
         folder.join(name).to_string_lossy().into_owned()
     };
     match asked.test() {
         "whetstone-double" => Vec::new(),
-        "shell1" => vec![seconds, beside("multi.sh"), "1".to_owned()],
-        "shell8" => vec![seconds, beside("multi.sh"), "8".to_owned()],
+        "shell1" => vec![seconds, within(1, "multi.sh"), "1".to_owned()],
+        "shell8" => vec![seconds, within(1, "multi.sh"), "8".to_owned()],
         test => match file_test(test) {
             None => vec![seconds],
             Some((block, blocks)) => {
                 let (block, blocks) = (block.to_string(), blocks.to_string());
-                let words = ["-c", "-t", &seconds, "-d", &beside("../tmp"), "-b", &block, "-m", &blocks];
+                let words = ["-c", "-t", &seconds, "-d", &within(2, "tmp"), "-b", &block, "-m", &blocks];
                 words.map(str::to_owned).into()
             }
         },
@@ -209,6 +210,17 @@ mod tests {
         assert!(result.window_ns > 0 && result.window_start_ns > 0);
         let program = folder.path().join("pgms/pipe").to_string_lossy().into_owned();
         assert_eq!(visit.command().unwrap(), [program, "2".to_owned()]);
+    }
+
+    #[test]
+    fn file_tests_and_scripts_are_given_what_is_in_the_checkout() {
+        let folder = checkout(&[("fstime", ":"), ("looper", ":")]);
+        let words = |probe: &str| {
+            let words = prepared(probe, &folder).command().unwrap().join(" ");
+            words.replace(&*folder.path().to_string_lossy(), "DIR")
+        };
+        assert_eq!(words("unixbench(fsbuffer)"), "DIR/pgms/fstime -c -t 2 -d DIR/tmp -b 256 -m 500");
+        assert_eq!(words("unixbench(shell8)"), "DIR/pgms/looper 2 DIR/pgms/multi.sh 8");
     }
 
     #[test]
