@@ -85,7 +85,7 @@ impl Order {
 pub(super) struct Share {
     /// When the thread began with it, by its clock.
     pub(super) began_ns: u64,
-    /// When it was done, nothing in flight.
+    /// When it was done: nothing in flight, or all sent that an end by datagrams sends in its slice.
     pub(super) ended_ns: u64,
     /// Blocks, datagrams, round trips in the window.
     pub(super) units: u64,
@@ -298,7 +298,10 @@ impl Flow {
         }?;
         let cpu = Cpu::of_thread().since(cpu);
         (share.cpu_user_ns, share.cpu_system_ns) = (cpu.user_ns, cpu.system_ns);
-        (share.began_ns, share.ended_ns) = (began_ns, clock::now());
+        share.began_ns = began_ns;
+        if share.ended_ns == 0 {
+            share.ended_ns = clock::now();
+        }
         Ok(share)
     }
 
@@ -378,6 +381,7 @@ impl Flow {
                 }
             }
         }
+        share.ended_ns = clock::now();
         end(socket, header, &mut message)?;
         Ok(share)
     }
@@ -476,6 +480,7 @@ fn send_datagrams(
             share.marked += u64::from(header.kind == Kind::Marked);
         }
     }
+    share.ended_ns = clock::now();
     end(socket, header, datagram)?;
     Ok(share)
 }
