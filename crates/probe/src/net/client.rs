@@ -74,8 +74,8 @@ struct Client {
     abort: Arc<AtomicBool>,
     mss: u32,
     slice: u32,
-    /// How long the last slice took to drain.
-    drain_ns: u64,
+    /// How long the last two slices took to drain.
+    drains_ns: [u64; 2],
     /// Why no more slices can be run.
     broken: Option<String>,
     exchange: Option<Exchange>,
@@ -122,7 +122,7 @@ impl Client {
             abort: Arc::new(AtomicBool::new(false)),
             mss,
             slice: 0,
-            drain_ns: 0,
+            drains_ns: [0; 2],
             broken: None,
             exchange: None,
         };
@@ -242,7 +242,9 @@ impl Client {
     /// Nanoseconds that are discarded at the start.
     fn discard_ns(&self, spec: &SliceSpec, round_trip_ns: u64) -> u64 {
         let grown = if self.plan.is_tcp && self.plan.roles != [Role::Ask] { ROUND_TRIPS_TO_GROW } else { 1 };
-        let path_ns = (grown * round_trip_ns).max(2 * self.drain_ns).min(MOST_DISCARDED_NS);
+        // The shorter of two: a queue of the path shows in both, a stall of a thread in one.
+        let drain_ns = self.drains_ns[0].min(self.drains_ns[1]);
+        let path_ns = (grown * round_trip_ns).max(drain_ns.saturating_mul(2)).min(MOST_DISCARDED_NS);
         spec.min_discard_ns.max(path_ns)
     }
 
@@ -306,7 +308,8 @@ impl Client {
         let drain = |shares: &[Share], to_ns| {
             shares.iter().map(|share| share.ended_ns.saturating_sub(to_ns)).max().unwrap_or(0)
         };
-        self.drain_ns = drain(&own, here.to_ns).max(drain(&theirs, there.to_ns)).min(MOST_DISCARDED_NS);
+        let drain_ns = drain(&own, here.to_ns).max(drain(&theirs, there.to_ns));
+        self.drains_ns = [drain_ns, self.drains_ns[0]];
         let is_late = |shares: &[Share], from_ns| shares.iter().any(|share| share.began_ns > from_ns);
         if is_late(&own, here.from_ns) || is_late(&theirs, there.from_ns) {
             return Ok(None);
@@ -350,7 +353,7 @@ impl Client {
             window_start_ns: order.from_ns,
             window_ns,
             discarded_ns: order.from_ns - order.begin_ns,
-            drain_ns: self.drain_ns,
+            drain_ns: self.drains_ns[0],
             ..SliceResult::default()
         };
         let mut exchange = Exchange {

@@ -23,6 +23,8 @@ pub(super) const MESSAGE: usize = 64;
 pub(super) const LONGEST_DATAGRAM: u32 = 1400;
 /// So long a call blocks at most, before the thread looks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
+/// Who receives datagrams waits so long for the end of a slice, beside the way's time.
+const QUIET_NS: u64 = 250_000_000;
 /// An end that hears nothing for so long, when there should be something, gives up.
 pub(super) const PATIENCE_NS: u64 = 10_000_000_000;
 /// The last byte of a slice.
@@ -56,9 +58,10 @@ impl Order {
         (self.from_ns..self.to_ns).contains(&ns)
     }
 
-    /// So long nothing arrives when nothing more will.
+    /// When nothing comes for so long, also not the word that the slice is over, nothing more will: longer than a machine that is
+    /// busy lets a datagram lie.
     fn quiet_ns(&self) -> u64 {
-        TICK.as_nanos() as u64 + 2 * self.round_trip_ns
+        QUIET_NS + 2 * self.round_trip_ns
     }
 
     /// Why a server does not do it.
@@ -83,9 +86,9 @@ impl Order {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Share {
-    /// When the thread began with it, by its clock.
+    /// When the thread was awake for it, by its clock.
     pub(super) began_ns: u64,
-    /// When it was done, nothing in flight.
+    /// When it was done: nothing in flight, or all sent that an end by datagrams sends in its slice.
     pub(super) ended_ns: u64,
     /// Blocks, datagrams, round trips in the window.
     pub(super) units: u64,
@@ -298,7 +301,12 @@ impl Flow {
         }?;
         let cpu = Cpu::of_thread().since(cpu);
         (share.cpu_user_ns, share.cpu_system_ns) = (cpu.user_ns, cpu.system_ns);
-        (share.began_ns, share.ended_ns) = (began_ns, clock::now());
+        if share.began_ns == 0 {
+            share.began_ns = began_ns;
+        }
+        if share.ended_ns == 0 {
+            share.ended_ns = clock::now();
+        }
         Ok(share)
     }
 
@@ -306,7 +314,7 @@ impl Flow {
     fn send_stream(&self, mut stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
         let again = |stream: &TcpStream| iotax_sys::tcp::info(stream).map_or(0, |info| info.retransmits);
         let (mut share, before) = (Share::default(), again(stream));
-        wait(order.begin_ns, &self.abort)?;
+        share.began_ns = wait(order.begin_ns, &self.abort)?;
         while clock::now() < order.to_ns {
             check(&self.abort)?;
             match stream.write(&self.buffer) {
@@ -325,7 +333,7 @@ impl Flow {
 
     fn ask_stream(&self, stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
         let (mut share, mut message) = (Share::default(), [0; MESSAGE]);
-        wait(order.begin_ns, &self.abort)?;
+        share.began_ns = wait(order.begin_ns, &self.abort)?;
         loop {
             let asked_ns = clock::now();
             let is_last = asked_ns >= order.to_ns;
@@ -355,7 +363,7 @@ impl Flow {
         let (mut message, mut answer) = ([0; MESSAGE], [0; MESSAGE]);
         let mut header = Header { session: self.session, slice: order.slice, kind: Kind::Marked, number: 0 };
         let wait_ns = SHORTEST_WAIT_NS.max(4 * order.round_trip_ns);
-        wait(order.begin_ns, &self.abort)?;
+        share.began_ns = wait(order.begin_ns, &self.abort)?;
         loop {
             let asked_ns = clock::now();
             if asked_ns >= order.to_ns {
@@ -378,6 +386,7 @@ impl Flow {
                 }
             }
         }
+        share.ended_ns = clock::now();
         end(socket, header, &mut message)?;
         Ok(share)
     }
@@ -452,7 +461,7 @@ fn send_datagrams(
     let datagram = &mut buffer[..order.datagram_bytes as usize];
     let interval_ns = order.rate.map(|rate| order.datagram_bytes as f64 * 1e9 / rate.max(1) as f64);
     let mut header = Header { session, slice: order.slice, kind: Kind::Outside, number: 0 };
-    wait(order.begin_ns, abort)?;
+    share.began_ns = wait(order.begin_ns, abort)?;
     loop {
         check(abort)?;
         let due_ns =
@@ -476,6 +485,7 @@ fn send_datagrams(
             share.marked += u64::from(header.kind == Kind::Marked);
         }
     }
+    share.ended_ns = clock::now();
     end(socket, header, datagram)?;
     Ok(share)
 }
@@ -545,15 +555,15 @@ fn check(abort: &AtomicBool) -> Result<(), Stop> {
     if abort.load(Ordering::Relaxed) { Err(Stop::Aborted) } else { Ok(()) }
 }
 
-/// Until then, with a look now and then whether all is given up.
-fn wait(until_ns: u64, abort: &AtomicBool) -> Result<(), Stop> {
+/// Until then, with a look now and then whether all is given up; when it woke.
+fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, Stop> {
     let tick_ns = TICK.as_nanos() as u64;
     while clock::now() + 2 * tick_ns < until_ns {
         check(abort)?;
         std::thread::sleep(TICK);
     }
     clock::wait_until(until_ns);
-    Ok(())
+    Ok(clock::now())
 }
 
 /// Lets errors pass that only say that a call took its time.
