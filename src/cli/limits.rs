@@ -239,8 +239,11 @@ impl Line {
                 rate(cap.value)
             ),
             // A limiter that loses what it did not pass at once is as unsteady as a drive.
-            Some(Shape::Open { mean, .. }) if self.met(mean).is_some() => {
-                format!("limited to {} by what is set; no burst shows", rate(mean))
+            Some(Shape::Open { mean, fell, .. }) if self.met(fell.map_or(mean, |fell| fell.to)).is_some() => {
+                let (to, after) = (fell.map_or(mean, |fell| fell.to), fell.map(|fell| amount(fell.after)));
+                let after =
+                    after.map_or("no burst shows".to_owned(), |after| format!("it was faster for {after}"));
+                format!("limited to {} by what is set; {after}", rate(to))
             }
             Some(Shape::Open { amount: all, mean, fell: None }) => {
                 format!("no limit found below {}, at {}", amount(all), rate(mean))

@@ -10,6 +10,9 @@ use iotax_stats::{Change, Concludes, Refusal, Verdict};
 use iotax_units::{grouped, show_bytes};
 use std::collections::BTreeMap;
 
+/// Slices of each round; long rounds apart.
+type Rounds<'a> = BTreeMap<(u32, bool), Vec<&'a Slice>>;
+
 /// Within this share of a limit that is set a rate is at it.
 const AT: f64 = 0.03;
 
@@ -68,7 +71,7 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     let counts = |slice: &&Slice| {
         slice.workload == reading.workload.name && matches!(slice.purpose, Purpose::Plain | Purpose::Long)
     };
-    let mut visits: BTreeMap<(u32, u32), BTreeMap<(u32, bool), Vec<&Slice>>> = BTreeMap::new();
+    let mut visits: BTreeMap<(u32, u32), Rounds> = BTreeMap::new();
     for slice in reading.run.slices.iter().filter(counts) {
         let rounds = visits.entry((slice.visit, slice.set)).or_default();
         rounds.entry((slice.round, slice.purpose == Purpose::Long)).or_default().push(slice);
