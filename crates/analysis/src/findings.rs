@@ -229,7 +229,7 @@ impl ProbeReport {
     /// That of a probe that this version knows.
     pub fn of(probe: &ProbeSpec) -> Option<ProbeReport> {
         let found = probe.definition().ok()?;
-        let head = match found.unit {
+        let head = match probe.unit().ok()? {
             Unit::Count(what) => format!("{what}/s"),
             Unit::Bytes => "throughput".to_owned(),
             Unit::Time(_) => "mean".to_owned(),

@@ -161,7 +161,7 @@ fn a_limit_of_known_rate_is_found_by_streams_and_datagrams() {
         let mut four = prepare(&ProbeSpec { numjobs: 4, ..spec("tcp(send)", &server) }).unwrap();
         let four = share_of_limit("four", &mut *four, stream, limit, |result| result.write.bytes);
         let mut udp = prepare(&spec("udp", &server)).unwrap();
-        [one, four, share_of_limit("udp", &mut *udp, datagram, limit, |result| result.read.bytes)]
+        [one, four, share_of_limit("udp", &mut *udp, datagram, limit, |result| result.write.bytes)]
     });
     assert!(shares.into_iter().all(is_at_limit), "{shares:?}");
 }
@@ -177,8 +177,8 @@ fn datagrams_above_a_limit_are_lost_and_the_loss_is_seen() {
         let mut probe = prepare(&spec).unwrap();
         (slice(&mut *probe, 300).unwrap(), probe.exchange().unwrap().to_peer.unwrap())
     });
-    println!("{way:?}: {} arrived of {}", result.read.ios, result.write.ios);
-    assert_eq!(way.sent, result.write.ios);
+    println!("{way:?}: {} arrived", result.write.ios);
+    assert!(result.write.ios > 0 && result.write.ios < way.sent, "{way:?}");
     // 40 Mbit/s through 20.
     assert!(way.lost * 10 > way.sent * 3 && way.lost < way.sent, "{way:?}");
 }

@@ -125,7 +125,7 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
     let of = match (found.argument, &probe.argument) {
         (Argument::Bytes { .. }, Some(size)) => format!(" of {size}"),
         (Argument::Time { .. }, Some(time)) => format!(" after {time}"),
-        (Argument::Word(_), Some(word)) => format!(" {word}"),
+        (Argument::Word(_) | Argument::Test(_), Some(word)) => format!(" {word}"),
         _ => String::new(),
     };
     let threads = if probe.numjobs > 1 { format!(" x {}", probe.numjobs) } else { String::new() };
@@ -134,7 +134,7 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
 
 /// What is compared of it, as the object of a verdict: all are such that more is better.
 pub fn quantity(probe: &ProbeSpec) -> String {
-    match probe.definition().map(|found| found.unit) {
+    match probe.unit() {
         Ok(Unit::Time(_)) => format!("speed (1 / mean time) of {}", subject(probe)),
         _ => subject(probe),
     }
@@ -148,6 +148,6 @@ impl Workload {
 
     /// What a unit of the probe is; `None`: it is a load.
     pub fn probe_unit(&self) -> Option<Unit> {
-        Some(self.probe.as_ref()?.definition().ok()?.unit)
+        self.probe.as_ref()?.unit().ok()
     }
 }

@@ -384,16 +384,10 @@ impl Client {
                 continue;
             }
             result.discarded_ios += receiver.outside;
-            let arrived = match (self.plan.is_tcp, role) {
-                (true, Role::Send) => &mut result.write,
-                _ => &mut result.read,
-            };
+            // What was sent stands in the exchange.
+            let arrived = if *role == Role::Send { &mut result.write } else { &mut result.read };
             arrived.ios += receiver.units;
             arrived.bytes += receiver.bytes;
-            if !self.plan.is_tcp {
-                result.write.ios += sender.units;
-                result.write.bytes += sender.bytes;
-            }
             let way = if *role == Role::Send { &mut exchange.to_peer } else { &mut exchange.from_peer };
             let way = way.get_or_insert_with(Way::default);
             way.sent += sender.marked;

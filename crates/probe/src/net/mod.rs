@@ -98,7 +98,7 @@ const UDP: Definition = Definition {
     ]),
     unit: Unit::Count("datagrams"),
     subject: "UDP datagrams",
-    about: "Sends datagrams at a rate or as fast as it goes; read has those that arrived, write those that were sent.",
+    about: "Sends datagrams at a rate or as fast as it goes, and counts those that arrive.",
     relative: "iperf3 -u: it sends in bursts of a millisecond, and a run of it takes seconds",
     program: None,
     shortest_slice_ns: 50_000_000,

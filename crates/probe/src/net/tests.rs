@@ -83,10 +83,12 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
             let exchange = probe.exchange().unwrap();
             let size = if text.contains("small") { 64 } else { 1400 };
             assert_eq!(exchange.datagram_bytes, Some(size), "{text}");
-            assert!(result.read.ios > 0 && result.write.ios > 0, "{text}");
+            let (near, far) = (text.contains("receive") || text.contains("both"), !text.contains("receive"));
+            assert_eq!((result.read.ios > 0, result.write.ios > 0), (near, far), "{text}");
             assert_eq!(result.read.bytes, result.read.ios * u64::from(size));
+            assert_eq!(result.write.bytes, result.write.ios * u64::from(size));
             let ways = [exchange.to_peer, exchange.from_peer];
-            assert_eq!(ways.iter().flatten().map(|way| way.sent).sum::<u64>(), result.write.ios);
+            assert!(ways.iter().flatten().all(|way| way.sent > 0), "{text}");
             // No more than is due from the load's beginning on.
             let sent_ns = result.discarded_ns + 200 * MS;
             for way in ways.iter().flatten() {
@@ -102,7 +104,7 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
 fn datagrams_go_as_fast_as_they_can_without_a_rate() {
     let server = server();
     let result = measured(&mut client("udp", &server), 200);
-    assert!(result.write.ios > 0 && result.read.ios > 0);
+    assert!(result.write.ios > 0 && result.read.ios == 0);
 }
 
 #[test]

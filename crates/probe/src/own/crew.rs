@@ -212,7 +212,7 @@ impl Probe for Crew {
             result.cpu_user_ns += share.cpu.user_ns;
             result.cpu_system_ns += share.cpu.system_ns;
         }
-        if let Unit::Time(_) = self.spec.definition()?.unit {
+        if let Unit::Time(_) = self.spec.unit()? {
             // Of what is a time, that time is the window: units over it are one over its mean.
             let mean = read.latency.mean().unwrap_or(0.0);
             result.window_ns = (mean * read.ios as f64).max(1.0) as u64;
