@@ -159,7 +159,7 @@ fn what_does_not_fit_is_refused_with_its_reason() {
         words.contains("sends no datagram of 1400 bytes in a window of 10 ms; hint: a higher rate"),
         "{words}"
     );
-    assert!(measured(&mut slow, 200).read.ios > 0, "it can be asked again");
+    assert!(measured(&mut slow, 200).write.ios > 0, "it can be asked again");
 }
 
 #[test]
