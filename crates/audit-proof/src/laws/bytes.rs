@@ -12,7 +12,8 @@ use iotax_audit::page::Page;
 
 /// One container, whether or not it would know the bytes as its own.
 pub(super) fn container(container: &Container, bytes: &[u8]) {
-    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    // Some systems end lines with a carriage return alone.
+    let ends = bytes.iter().filter(|byte| matches!(**byte, b'\n' | b'\r')).count();
     for page in (container.read)("p", bytes.to_vec()) {
         listed(&page, &page.unread);
         let numbers = (0..page.len()).map(|at| page.number(at));
