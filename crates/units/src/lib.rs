@@ -132,6 +132,10 @@ pub enum Counted {
 
 const RATE_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6)];
 
+/// Of networks, in bytes.
+const BIT_UNITS: &[(&str, f64)] =
+    &[("Gbit/s", 1.25e8), ("Gbps", 1.25e8), ("Mbit/s", 1.25e5), ("Mbps", 1.25e5)];
+
 /// Parses `26.0k`, `28.7MiB/s`, `118.47us`, or `<100us`: a bound, below which the figure is said to lie. Half a unit of
 /// the last digit to either side is rounding: `26.0k` is 25.95k to 26.05k.
 ///
@@ -140,11 +144,12 @@ const RATE_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e
 pub fn parse_printed(text: &str, counted: Counted) -> Result<Printed, String> {
     let (body, digits, unit) = split_printed(text)?;
     let sizes = || SIZE_UNITS.iter().map(|(name, factor)| (format!("{name}/s"), *factor as f64));
-    let plain =
-        |units: &[(&str, f64)]| units.iter().map(|(name, factor)| ((*name).to_owned(), *factor)).collect();
+    let plain = |units: &[(&str, f64)]| -> Vec<(String, f64)> {
+        units.iter().map(|(name, factor)| ((*name).to_owned(), *factor)).collect()
+    };
     let units: Vec<(String, f64)> = match counted {
         Counted::PerSecond => plain(RATE_UNITS),
-        Counted::BytesPerSecond => sizes().collect(),
+        Counted::BytesPerSecond => sizes().chain(plain(BIT_UNITS)).collect(),
         Counted::Time => {
             TIME_UNITS.iter().map(|(name, seconds)| ((*name).to_owned(), 1e9 * seconds)).collect()
         }
@@ -402,6 +407,7 @@ mod tests {
         assert_eq!(rate("< 100k"), Ok((100_000.0, 0.0, 100_000.0)));
         let bytes = parse_printed("28.7MiB/s", Counted::BytesPerSecond).unwrap();
         assert!((bytes.low - 28.65 * MIB as f64).abs() < 1e-3 && bytes.high > bytes.value);
+        assert_eq!(parse_printed("8.35 Gbps", Counted::BytesPerSecond).unwrap().value, 1.04375e9);
         assert_eq!(parse_printed("2ms", Counted::Time).unwrap().low, 1.5e6);
         assert_eq!(parse_printed_share("<25%"), Ok(Printed { value: 0.25, low: 0.0, high: 0.25 }));
         assert!((parse_printed_share("14718 %").unwrap().low - 147.175).abs() < 1e-9);
