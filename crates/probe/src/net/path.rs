@@ -5,6 +5,7 @@ use crate::ProbeError;
 use iotax_sys::child::{ends_with_us, output_within};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
@@ -65,6 +66,28 @@ pub struct PathFacts {
     /// What the card or the kernel's network stack does in larger pieces, by ethtool's names; `None`: ethtool is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offloads: Option<BTreeMap<String, bool>>,
+}
+
+/// `10.0.0.2 over eth0 (virtio_net, mtu 1500, 2 and 2 queues), on the same link, offloads: tso, gro`.
+impl fmt::Display for PathFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.virtual_kind.as_ref().or(self.driver.as_ref());
+        let kind = kind.map(|kind| format!("{kind}, ")).unwrap_or_default();
+        let speed = self.speed_mbit.map(|speed| format!(", {speed} Mbit/s")).unwrap_or_default();
+        let queues = self.rx_queues.zip(self.tx_queues);
+        let queues =
+            queues.map(|(rx, tx)| format!(", {rx} receive and {tx} send queues")).unwrap_or_default();
+        let way = match self.kind {
+            PathKind::SameHost => "on the same host",
+            PathKind::SameSubnet => "on the same link",
+            PathKind::Routed => "behind a router",
+            PathKind::Public => "at a public address, behind a router",
+        };
+        write!(f, "{} over {} ({kind}mtu {}{speed}{queues}), {way}", self.peer, self.interface, self.mtu)?;
+        let Some(offloads) = &self.offloads else { return Ok(()) };
+        let on: Vec<&str> = offloads.iter().filter(|(_, on)| **on).map(|(name, _)| name.as_str()).collect();
+        if on.is_empty() { write!(f, ", no offloads") } else { write!(f, ", offloads: {}", on.join(", ")) }
+    }
 }
 
 /// Offloads that change what a byte costs.

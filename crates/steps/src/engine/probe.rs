@@ -2,38 +2,45 @@
 
 use super::{EngineError, LoadEngine};
 use iotax_load::{SliceResult, SliceSpec};
-use iotax_probe::net::Exchange;
+use iotax_probe::net::{self, Exchange};
 use iotax_probe::{Probe, ProbeError, ProbeSpec};
 
-struct Probed(Box<dyn Probe>);
+struct Probed {
+    probe: Box<dyn Probe>,
+    why: String,
+}
 
 /// Makes a probe ready in this place.
 ///
 /// # Errors
 /// As the probe says.
 pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn LoadEngine>, EngineError> {
-    Ok(Box::new(Probed(iotax_probe::prepare(spec)?)))
+    let probe = iotax_probe::prepare(spec)?;
+    // A path that the kernel does not tell is measured all the same.
+    let path = spec.peer.and_then(|peer| net::path::facts(peer.ip()).ok());
+    let why = path.map_or_else(|| "the probe that was asked for".to_owned(), |path| format!("to {path}"));
+    Ok(Box::new(Probed { probe, why }))
 }
 
 impl LoadEngine for Probed {
     fn name(&self) -> String {
-        self.0.name()
+        self.probe.name()
     }
 
     fn why(&self) -> String {
-        "the probe that was asked for".into()
+        self.why.clone()
     }
 
     fn command(&self) -> Option<Vec<String>> {
-        self.0.command()
+        self.probe.command()
     }
 
     fn exchange(&self) -> Option<Exchange> {
-        self.0.exchange()
+        self.probe.exchange()
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
-        Ok(self.0.slice(spec)?)
+        Ok(self.probe.slice(spec)?)
     }
 }
 
