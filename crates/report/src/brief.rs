@@ -457,7 +457,8 @@ fn grid_of((rows, row): Side, (columns, column): Side, cell: impl Fn(usize, usiz
     let mut table = Table::default();
     table.push(row[0], 0, rows.iter().map(|(name, _)| name.clone()).collect());
     for (at, (name, weight)) in columns.iter().enumerate() {
-        let rank = columns.iter().filter(|(_, other)| other > weight).count();
+        // The baseline says nothing without the one that differs most from it.
+        let rank = columns.iter().filter(|(_, other)| other > weight).count().saturating_sub(1);
         let cells = (0..rows.len()).map(|row| cell(row, at)).collect();
         table.push(name, u8::try_from(rank).unwrap_or(u8::MAX), cells);
     }

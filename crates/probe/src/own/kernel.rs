@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 pub(super) static SYSCALL: Definition = Definition {
     name: "syscall",
     argument: Argument::None,
-    unit: Unit::Count("groups of calls"),
+    unit: Unit::Count("call groups"),
     subject: "system calls",
     about: "Calls dup, close, getpid, getuid and getppid, one after the other.",
     relative: "UnixBench syscall, with umask in place of getppid, which would change iotax's own",
@@ -26,7 +26,7 @@ pub(super) static SYSCALL: Definition = Definition {
 pub(super) static PIPE: Definition = Definition {
     name: "pipe",
     argument: Argument::None,
-    unit: Unit::Count("writes and reads"),
+    unit: Unit::Count("transfers"),
     subject: "pipe throughput",
     about: "Writes 512 bytes into a pipe and reads them again, in one process.",
     relative: "UnixBench pipe",

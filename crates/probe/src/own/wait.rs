@@ -25,7 +25,7 @@ pub(super) static WAKEUP: Definition = Definition {
 pub(super) static STALL: Definition = Definition {
     name: "stall",
     argument: Argument::None,
-    unit: Unit::Count("clock readings"),
+    unit: Unit::Count("readings"),
     subject: "undisturbed time",
     about: "Reads the clock without a pause, and takes the gaps of 5 us and more: interrupts, other processes, a virtual processor that its host does not run.",
     relative: "the kernel's osnoise tracer, which needs root",
