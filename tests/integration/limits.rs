@@ -63,7 +63,7 @@ fn can_throttle() -> bool {
 }
 
 #[test]
-fn a_bucket_of_qemu_is_found_and_its_setting_is_read() {
+fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
     if !can_throttle() {
         return;
     }

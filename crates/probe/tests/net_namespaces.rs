@@ -149,6 +149,7 @@ fn is_at_limit(share: f64) -> bool {
 }
 
 #[test]
+#[ignore = "a rate, which other tests beside it disturb: ./check --lab runs it by name"]
 fn a_limit_of_known_rate_is_found_by_streams_and_datagrams() {
     let Some(pair) = Pair::new(1) else { return };
     // It counts what is on the wire: 1514 octets for 1448 of a stream, 1442 for 1400 of a datagram.
