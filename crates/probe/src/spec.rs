@@ -164,7 +164,37 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
 /// # Errors
 /// What does not fit, is missing, or was refused.
 pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
-    (spec.definition()?.prepare)(spec)
+    let probe = (spec.definition()?.prepare)(spec)?;
+    Ok(match spec.unit()? {
+        Unit::Time(_) => Box::new(Timed(probe)),
+        Unit::Count(_) | Unit::Bytes => probe,
+    })
+}
+
+/// A probe whose units are times. The window of its slices is the sum of these: units over it are one over their mean, of however
+/// many threads, streams or copies of a tool.
+struct Timed(Box<dyn Probe>);
+
+impl Probe for Timed {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn command(&self) -> Option<Vec<String>> {
+        self.0.command()
+    }
+
+    fn exchange(&self) -> Option<net::Exchange> {
+        self.0.exchange()
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
+        let result = self.0.slice(spec)?;
+        let mean_ns = result.read.latency.mean();
+        let window_ns =
+            mean_ns.map_or(result.window_ns, |mean| (mean * result.read.ios as f64).max(1.0) as u64);
+        Ok(SliceResult { window_ns, ..result })
+    }
 }
 
 impl ProbeSpec {

@@ -41,7 +41,15 @@ pub(super) fn drafts(
     let job = job.draft(Dialect::Ours)?.job;
     let texts = parted(list);
     let one = |text: &str| {
-        let probe = ProbeSpec::parse(text).map_err(|why| origin.error("probe", Fault::new(why)))?;
+        let probe = ProbeSpec::parse(text).map_err(|why| {
+            origin.error(
+                "probe",
+                match [MACHINE, NETWORK].contains(&text) {
+                    true => Fault::hint(why, format!("\"{text}\" is a profile: --profile {text}")),
+                    false => Fault::new(why),
+                },
+            )
+        })?;
         let probe = ProbeSpec { numjobs: job.numjobs, cpus_allowed: job.cpus_allowed.clone(), ..probe };
         let own = match probe.numjobs {
             1 => probe.to_string(),

@@ -117,6 +117,11 @@ fn every_round_trip_has_its_time() {
             assert!(result.read.ios > 0 && result.read.latency.min().unwrap() > 0, "{text}");
             // One of each thread may have begun within and ended behind the window, or before and within.
             assert!(result.read.latency.count().abs_diff(result.read.ios) <= 2, "{text}");
+            let (mean, units) = (result.read.latency.mean().unwrap(), result.read.ios as f64);
+            assert!(
+                (result.window_ns as f64 / units / mean - 1.0).abs() < 1e-3,
+                "of several streams too: {text}"
+            );
             assert_eq!(result.read.bytes, 64 * result.read.ios);
             assert!(result.in_flight_ns <= 2 * 200 * MS && result.served_ns > 0);
             assert_eq!(result.write, iotax_load::Direction::default());

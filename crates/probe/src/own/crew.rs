@@ -2,7 +2,7 @@
 //! those that began within the window. A batch that a stall draws out draws the window out too, so a rate is never too high.
 
 use super::{Make, Work};
-use crate::{Probe, ProbeError, ProbeSpec, Unit};
+use crate::{Probe, ProbeError, ProbeSpec};
 use iotax_load::cpu::Cpu;
 use iotax_load::{Bound, Direction, Histogram, SliceResult, SliceSpec, clock};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -211,11 +211,6 @@ impl Probe for Crew {
             result.discarded_ios += share.discarded;
             result.cpu_user_ns += share.cpu.user_ns;
             result.cpu_system_ns += share.cpu.system_ns;
-        }
-        if let Unit::Time(_) = self.spec.unit()? {
-            // Of what is a time, that time is the window: units over it are one over its mean.
-            let mean = read.latency.mean().unwrap_or(0.0);
-            result.window_ns = (mean * read.ios as f64).max(1.0) as u64;
         }
         read.bytes = read.ios * self.bytes;
         result.read = read;
