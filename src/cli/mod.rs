@@ -57,7 +57,7 @@ enum Command {
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
     Plan(plan::Args),
-    /// A guest against its host in about 5 minutes: disk, processors, memory, kernel, wake-ups; or two hosts
+    /// A guest against its host in about 5 minutes: disk, processors, memory, kernel, wake-ups, network; or two hosts
     HostVsGuest(host_vs_guest::Args),
     /// The network between places, each with each: throughput and round trips as a matrix
     Network(network::Args),

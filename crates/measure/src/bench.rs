@@ -63,8 +63,8 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
-    /// The other end of a network.
-    pub far_end: Option<FarEnd>,
+    /// The other end of a network: this host, where the stack names none.
+    pub far_end: FarEnd,
     /// Threads that serve its I/O, other than the load, by their places.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
 }
@@ -78,10 +78,14 @@ pub struct FarEnd {
 }
 
 impl FarEnd {
-    /// Of a medium that is a network.
-    pub fn of(medium: &Medium) -> Option<FarEnd> {
-        let Medium::Net { to, address, port, .. } = medium else { return None };
-        Some(FarEnd { place: to.clone(), address: *address, port: *port })
+    /// That of a stack on a medium.
+    pub fn of(medium: &Medium) -> FarEnd {
+        match medium {
+            Medium::Net { to, address, port, .. } => {
+                FarEnd { place: to.clone(), address: *address, port: *port }
+            }
+            _ => FarEnd { place: Place::Host, address: None, port: None },
+        }
     }
 }
 
@@ -313,9 +317,9 @@ impl Bench<'_> {
                 stack: ready.stack.clone(),
                 workload: self.workload.name.clone(),
                 place: member.place.clone(),
-                target: match &ready.far_end {
-                    Some(end) => end.place.to_string(),
-                    None => member.path(0),
+                target: match self.workload.needs_peer() {
+                    true => ready.far_end.place.to_string(),
+                    false => member.path(0),
                 },
                 others: (1..targets.len()).map(|at| member.path(at)).collect(),
                 bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
@@ -332,9 +336,10 @@ impl Bench<'_> {
     /// listens from now on. None: the worker is a load.
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
-        let Some(end) = self.ready[worker].far_end.clone().filter(|_| self.workload.needs_peer()) else {
+        if !self.workload.needs_peer() {
             return Ok(vec![probe.clone()]);
-        };
+        }
+        let end = self.ready[worker].far_end.clone();
         let peer = &mut self.places.get(&end.place)?.peer;
         let at = (end.address, end.port);
         let listening = peer.listen_for(worker as u32, at, PREPARE_LIMIT).map_err(Failed::from)?;
@@ -378,10 +383,9 @@ impl Bench<'_> {
                 for place in places {
                     bench.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
                 }
-                if let Some(end) =
-                    bench.ready[worker].far_end.as_ref().filter(|_| bench.workload.needs_peer())
-                {
-                    bench.places.get(&end.place)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
+                if bench.workload.needs_peer() {
+                    let end = &bench.ready[worker].far_end.place;
+                    bench.places.get(end)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
                 }
                 bench.prepared.remove(&worker);
             }

@@ -737,6 +737,7 @@ impl Session<'_> {
     fn needs_host(&self) -> bool {
         // What a lab takes of this host's processors counts too.
         !self.scenario.labs.is_empty()
+            || !self.scenario.guests.is_empty()
             || self.scenario.stacks.iter().any(|stack| stack.places().contains(&Place::Host))
     }
 

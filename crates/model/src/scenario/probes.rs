@@ -5,6 +5,9 @@ use super::error::{Fault, InputError, Origin};
 use super::values::Dialect;
 use super::words::JobWords;
 use super::{Agent, Medium, Stack, Workload};
+use crate::layer::Role;
+use crate::layer::vm::{NET, TAP};
+use iotax_facts::place::Place;
 use iotax_probe::{Argument, ProbeSpec, Unit};
 
 /// What a machine is measured by where nobody names a probe: the name of the profile too.
@@ -95,16 +98,8 @@ fn parted(list: &str) -> Vec<&str> {
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
     let has = |stack: &Stack, of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
     let is_cpu = |stack: &&Stack| has(stack, |one| matches!(one, Medium::Cpu { .. } | Medium::Net { .. }));
-    let is_net = |stack: &Stack| has(stack, |one| matches!(one, Medium::Net { .. }));
-    let of_net = workloads.iter().find(|workload| workload.needs_peer());
-    if let Some((stack, probe)) = stacks.iter().find(|stack| !is_net(stack)).zip(of_net) {
-        return Err(Fault::hint(
-            format!(
-                "the probe \"{}\" needs another place that answers, and \"{}\" names none",
-                probe.name, stack.text
-            ),
-            "write net:ssh:B @ssh:A for the network from A to B",
-        ));
+    if let Some(probe) = workloads.iter().find(|workload| workload.needs_peer()) {
+        stacks.iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
     let load = workloads.iter().find(|workload| workload.probe.is_none());
     if let Some((stack, load)) = stacks.iter().find(is_cpu).zip(load) {
@@ -125,6 +120,41 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses network probes where no network is: this host answers its own processes and its guests, another place where `net:` names
+/// it.
+fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
+    let guest = stack.layers.iter().find(|layer| layer.is(Role::Guest));
+    if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
+        return Err(Fault::hint(
+            format!("the probe \"{probe}\" needs a network, and the guest of \"{}\" has none", stack.text),
+            "write vm(net=tap)",
+        ));
+    }
+    let is_net = stack.medium.far_end().is_some();
+    let is_lab = || stack.medium.members().iter().any(|one| matches!(one, Medium::Drive { .. }));
+    match is_net || !(stack.places().iter().any(Place::is_ssh) || is_lab()) {
+        true => Ok(()),
+        false => Err(Fault::hint(
+            format!(
+                "the probe \"{probe}\" needs another place that answers, and \"{}\" names none",
+                stack.text
+            ),
+            "write net:ssh:B @ssh:A for the network from A to B",
+        )),
+    }
+}
+
+/// What a reader of network probes must know of stacks that name no other place.
+pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
+    let nameless = |stack: &Stack| stack.medium.far_end().is_none();
+    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().any(nameless);
+    is_noted.then(|| {
+        "network: where a stack names no other end (net:...), this host is it: a process of the host reaches it over the loopback, \
+         without a card; a guest over its virtio-net card, a tap device and a bridge"
+            .to_owned()
+    })
 }
 
 /// `memory copy of 128MiB`, `integer work x 4`.

@@ -9,6 +9,7 @@ mod client;
 mod control;
 mod flow;
 mod hello;
+mod interface;
 mod lane;
 mod netlink;
 pub mod path;
@@ -18,6 +19,7 @@ mod server;
 mod tests;
 
 pub use addresses::addresses;
+pub use interface::give_address;
 pub use path::{PathFacts, PathKind};
 pub use server::Server;
 
