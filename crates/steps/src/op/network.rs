@@ -8,6 +8,7 @@ use crate::tool::tool;
 use anyhow::{Result, anyhow, ensure};
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, routes};
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -87,7 +88,7 @@ impl Operation for MakeBridge {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(format!("ip link delete {}", self.name))
+        Some(format!("ip link delete {}", shell::word(&self.name)))
     }
 }
 
@@ -127,7 +128,7 @@ impl Operation for MakeTap {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
-        Some(format!("ip link delete {}", self.name))
+        Some(format!("ip link delete {}", shell::word(&self.name)))
     }
 }
 
