@@ -44,7 +44,7 @@ fn size(spec: &ProbeSpec) -> Result<u64, ProbeError> {
     let bytes = spec.amount().unwrap_or(128 * MIB);
     match bytes <= MOST {
         true => Ok(bytes),
-        false => Err(ProbeError::Unfit(format!("probe {spec}: at most 128 GiB"))),
+        false => Err(ProbeError::Unfit(format!("probe {spec}: the size is at most 128 GiB"))),
     }
 }
 
@@ -55,7 +55,7 @@ fn size(spec: &ProbeSpec) -> Result<u64, ProbeError> {
 fn memory<T: Clone>(spec: &ProbeSpec, number: u64, element: T) -> Result<Vec<T>, ProbeError> {
     let mut all = Vec::new();
     all.try_reserve_exact(number as usize).map_err(|_| {
-        ProbeError::Unfit(format!("probe {spec}: there is not that much memory; hint: name a smaller size"))
+        ProbeError::Unfit(format!("probe {spec}: there is not enough memory; hint: use a smaller size"))
     })?;
     all.resize(number as usize, element);
     Ok(all)
