@@ -88,23 +88,21 @@ fn parted(list: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Refuses loads on places that have no device, and probes where nothing of iotax runs.
+/// Refuses a load or a probe that no stack is for, a stack that none of them is for, and probes where nothing of iotax runs.
 ///
 /// # Errors
 /// Which stack and which workload.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
-    let has = |stack: &Stack, of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
-    let is_cpu = |stack: &&Stack| has(stack, |one| matches!(one, Medium::Cpu { .. } | Medium::Net { .. }));
-    let is_net = |stack: &Stack| has(stack, |one| matches!(one, Medium::Net { .. }));
-    let of_net = workloads.iter().find(|workload| workload.needs_peer());
-    if let Some((stack, probe)) = stacks.iter().find(|stack| !is_net(stack)).zip(of_net) {
+    let unmeasured = workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack)));
+    let unloaded = stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack)));
+    let unfit = unmeasured.zip(stacks.first()).or(workloads.first().zip(unloaded));
+    if let Some((probe, stack)) = unfit.filter(|(workload, _)| workload.needs_peer()) {
         return Err(Fault::hint(
             format!("the probe \"{}\" needs a second place, and \"{}\" names none", probe.name, stack.text),
             "write net:ssh:B @ssh:A for the network from A to B",
         ));
     }
-    let load = workloads.iter().find(|workload| workload.probe.is_none());
-    if let Some((stack, load)) = stacks.iter().find(is_cpu).zip(load) {
+    if let Some((load, stack)) = unfit {
         return Err(Fault::hint(
             format!("\"{}\" has no device, and the load \"{}\" needs one", stack.text, load.name),
             "name probes (--probe integer,copy), or a file or device in place of cpu",
@@ -149,6 +147,16 @@ impl Workload {
     /// Whether it is a probe that another place answers.
     pub fn needs_peer(&self) -> bool {
         self.probe.as_ref().and_then(|probe| probe.definition().ok()).is_some_and(|found| found.needs_peer)
+    }
+
+    /// Whether a stack is measured under it: a load needs a device, a probe of a network another place that answers.
+    pub fn is_for(&self, stack: &Stack) -> bool {
+        let has = |of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
+        let is_net = has(|one| matches!(one, Medium::Net { .. }));
+        match self.probe {
+            Some(_) => is_net || !self.needs_peer(),
+            None => !is_net && !has(|one| matches!(one, Medium::Cpu { .. })),
+        }
     }
 
     /// What a unit of the probe is; `None`: it is a load.

@@ -20,6 +20,7 @@ mod tests;
 pub use addresses::addresses;
 pub use path::{PathFacts, PathKind};
 pub use server::Server;
+pub(crate) use server::free_port;
 
 use crate::{Argument, Definition, Unit};
 use serde::{Deserialize, Serialize};
