@@ -751,6 +751,7 @@ mod tests {
             name: "w".into(),
             jobs: vec![iotax_load::Job::default()],
             probe: None,
+            answered_here: false,
             engine: None,
             sweep: None,
         };

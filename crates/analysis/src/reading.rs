@@ -321,7 +321,12 @@ impl<'a> WorkloadView<'a> {
     /// Why a stack has no figures.
     pub fn absence(&self, at: usize) -> Figure {
         let side = &self.sides[at];
-        let name = &self.run.start.scenario.stacks[at].name;
+        let stack = &self.run.start.scenario.stacks[at];
+        if !self.workload.is_for(stack) {
+            let lacking = if self.workload.needs_peer() { "other end" } else { "device" };
+            return Figure::missing(format!("it has no {lacking}, and is not measured under this"));
+        }
+        let name = &stack.name;
         let failure = side.failed.clone().or_else(|| self.failure_of(name));
         match failure {
             Some(reason) => Figure::Failed { reason },

@@ -6,6 +6,7 @@ use super::findings::{
 };
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
+use super::probes;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use iotax_model::layer::Role;
@@ -51,6 +52,8 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
             None => figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_ns?))),
         },
         targets: of_targets(reading, at),
+        runs: probes::runs(reading, at),
+        network: probes::network(reading, at),
         serving: of_serving(reading, at),
         debt: writes.then(|| side.debt.clone()),
     }
@@ -63,7 +66,7 @@ fn ends(stack: &Stack) -> Option<[Place; 2]> {
 }
 
 /// Of a probe whose window is the sum of the times that it took.
-fn mean_time(reading: &WorkloadView, at: usize) -> Figure {
+pub fn mean_time(reading: &WorkloadView, at: usize) -> Figure {
     figure(reading, at, "ns", |round| Some((round.ios, round.window_s * 1e9)))
 }
 

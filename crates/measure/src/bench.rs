@@ -28,7 +28,7 @@ use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -339,15 +339,48 @@ impl Bench<'_> {
         if !self.workload.needs_peer() {
             return Ok(vec![probe.clone()]);
         }
-        let end = self.ready[worker].far_end.clone();
+        let mut end = self.ready[worker].far_end.clone();
+        if self.ready[worker].is_in(&end.place) {
+            // Nobody from outside has to reach what is measured within a place.
+            end.address.get_or_insert(Ipv4Addr::LOCALHOST.into());
+        }
+        if probe.is_tool() && end.address.is_none() {
+            end.address = Some(self.reached_at(worker, &end)?);
+        }
+        self.listened_at(worker, probe, &end)
+    }
+
+    /// The address at which the other end is reached, as the network pair finds it: a tool does not check whom it has reached.
+    fn reached_at(&mut self, worker: usize, end: &FarEnd) -> Result<IpAddr> {
+        let pair = ProbeSpec::parse("rr").map_err(Failed::input)?;
+        let number = worker as u32;
+        let near = self.members(worker).next().map_or(Place::Host, |member| member.place.clone());
+        let mut found = Err(Failed::measurement(format!("{} has no address", end.place)));
+        for spec in self.listened_at(worker, &pair, end)? {
+            let peer = &mut self.places.get(&near)?.peer;
+            match (peer.prepare_probe(number, &spec, PREPARE_LIMIT), spec.peer) {
+                (Ok(_), Some(at)) => {
+                    peer.end(number).map_err(Failed::from)?;
+                    found = Ok(at.ip());
+                    break;
+                }
+                (Ok(_), None) => {}
+                (Err(error), _) => found = Err(Failed::from(error)),
+            }
+        }
+        self.places.get(&end.place)?.peer.unlisten(number).map_err(Failed::from)?;
+        Ok(found?)
+    }
+
+    /// The other end listens from now on: the probe once for each of the addresses at which it may be reached.
+    fn listened_at(&mut self, worker: usize, probe: &ProbeSpec, end: &FarEnd) -> Result<Vec<ProbeSpec>> {
         let peer = &mut self.places.get(&end.place)?.peer;
         let at = (end.address, end.port);
-        let listening = peer.listen_for(worker as u32, at, PREPARE_LIMIT).map_err(Failed::from)?;
-        let is_one_place = self.ready[worker].is_in(&end.place);
-        let is_reachable = |address: &&IpAddr| end.address.is_some() || address.is_loopback() == is_one_place;
+        let listening = peer.listen_for(worker as u32, probe, at, PREPARE_LIMIT).map_err(Failed::from)?;
+        let is_reachable = |one: &&IpAddr| end.address.is_some() || !one.is_loopback();
         let spec = |address: &IpAddr| ProbeSpec {
             peer: Some(SocketAddr::new(*address, listening.port)),
-            token: Some(listening.token.clone()),
+            token: listening.token.clone(),
             ..probe.clone()
         };
         let specs: Vec<ProbeSpec> = listening.addresses.iter().filter(is_reachable).map(spec).collect();

@@ -395,7 +395,16 @@ impl Session<'_> {
         index: usize,
     ) -> Result<Ended> {
         let workload = &self.scenario.workloads[index];
-        let until = self.until(layout, planned, workload.name.as_str());
+        let is_for = |one: &&Ready| workload.is_for(&self.scenario.stacks[one.index]);
+        let ready: &[Ready] = &ready.iter().filter(is_for).cloned().collect::<Vec<_>>();
+        if ready.is_empty() {
+            return self.after_visit(layout, planned, &workload.name.clone(), Ended::Visit);
+        }
+        let until = match self.until(layout, planned, workload.name.as_str()) {
+            // There is nothing to compare.
+            Until::Precise(spec) if ready.len() == 1 => Until::Time(spec.min_time_s),
+            until => until,
+        };
         let spent_s = self.past.progress.get(&workload.name).map_or(0.0, |progress| progress.elapsed_s);
         let budget_s = match until {
             Until::Precise(spec) => (spec.budget_s - spent_s).max(0.0),

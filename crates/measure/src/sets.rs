@@ -258,6 +258,7 @@ mod tests {
             name: "w".into(),
             jobs: vec![Job { rw, ..Job::default() }],
             probe: None,
+            answered_here: false,
             engine: None,
             sweep: None,
         };

@@ -119,7 +119,7 @@ impl fmt::Display for Unfit {
             Unfit::Short(points) => {
                 write!(
                     out,
-                    "the course has {points} points, and {LEAST_POINTS} are the least; a longer one has more"
+                    "the course has {points} points and needs {LEAST_POINTS}; a longer course has more"
                 )
             }
             Unfit::NotANumber(at) => write!(out, "point {at} is not a finite number"),

@@ -35,7 +35,7 @@ pub(super) fn drafts(
     let mut job = JobWords::default();
     for (key, value) in words {
         if !TAKEN.contains(&key.as_str()) {
-            let hint = "leave it out, or give the load a workload of its own in a scenario file";
+            let hint = "remove it, or give the load its own workload in a scenario file";
             let why = format!("a probe has no \"{key}\"; it takes {}", TAKEN.join(" and "));
             return Err(origin.error(key, Fault::hint(why, hint)));
         }
@@ -91,18 +91,25 @@ fn parted(list: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Refuses loads on places that have no device, and probes where nothing of iotax runs.
+/// Refuses a load or a probe that no stack is for, a stack that none of them is for, and probes where nothing of iotax runs.
 ///
 /// # Errors
 /// Which stack and which workload.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
-    let has = |stack: &Stack, of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
-    let is_cpu = |stack: &&Stack| has(stack, |one| matches!(one, Medium::Cpu { .. } | Medium::Net { .. }));
     if let Some(probe) = workloads.iter().find(|workload| workload.needs_peer()) {
-        stacks.iter().try_for_each(|stack| check_network(stack, &probe.name))?;
+        let measured = stacks.iter().filter(|stack| probe.is_for(stack));
+        measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
-    let load = workloads.iter().find(|workload| workload.probe.is_none());
-    if let Some((stack, load)) = stacks.iter().find(is_cpu).zip(load) {
+    let unmeasured = workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack)));
+    let unloaded = stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack)));
+    let unfit = unmeasured.zip(stacks.first()).or(workloads.first().zip(unloaded));
+    if let Some((probe, stack)) = unfit.filter(|(workload, _)| workload.needs_peer()) {
+        return Err(Fault::hint(
+            format!("the probe \"{}\" needs a second place, and \"{}\" names none", probe.name, stack.text),
+            "write net:ssh:B @ssh:A for the network from A to B",
+        ));
+    }
+    if let Some((load, stack)) = unfit {
         return Err(Fault::hint(
             format!("\"{}\" has no device, and the load \"{}\" needs one", stack.text, load.name),
             "name probes (--probe integer,copy), or a file or device in place of cpu",
@@ -113,10 +120,10 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
     match by_fio.zip(probe) {
         Some((stack, probe)) => Err(Fault::hint(
             format!(
-                "the probe \"{}\" needs iotax on the host of \"{}\", and with agent=fio there is none",
+                "the probe \"{}\" needs iotax on the host of \"{}\", but agent=fio does not run it there",
                 probe.name, stack.text
             ),
-            "leave agent=fio out, or the probe",
+            "remove agent=fio or the probe",
         )),
         None => Ok(()),
     }
@@ -137,22 +144,21 @@ fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
     match is_net || !(stack.places().iter().any(Place::is_ssh) || is_lab()) {
         true => Ok(()),
         false => Err(Fault::hint(
-            format!(
-                "the probe \"{probe}\" needs another place that answers, and \"{}\" names none",
-                stack.text
-            ),
+            format!("the probe \"{probe}\" needs a second place, and \"{}\" names none", stack.text),
             "write net:ssh:B @ssh:A for the network from A to B",
         )),
     }
 }
 
-/// What a reader of network probes must know of stacks that name no other place.
-pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
-    let nameless = |stack: &Stack| stack.medium.far_end().is_none();
-    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().any(nameless);
-    is_noted.then(|| {
-        "network: where a stack names no other end (net:...), this host is it: a process of the host reaches it over the loopback, \
-         without a card; a guest over its virtio-net card, a tap device and a bridge"
+/// Where no stack names another place this host is the other end of network probes; what a reader must know of that.
+pub(super) fn answer_here(stacks: &[Stack], workloads: &mut [Workload]) -> Option<String> {
+    let is_named = stacks.iter().flat_map(|stack| stack.medium.members()).any(|one| one.far_end().is_some());
+    for workload in workloads.iter_mut() {
+        workload.answered_here = workload.needs_peer() && !is_named;
+    }
+    workloads.iter().any(|workload| workload.answered_here).then(|| {
+        "network probes are answered by this host: its own processes reach it over the loopback, without a card, and guests over \
+         their virtio-net card, a tap device and a bridge"
             .to_owned()
     })
 }
@@ -163,7 +169,7 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
     let of = match (found.argument, &probe.argument) {
         (Argument::Bytes { .. }, Some(size)) => format!(" of {size}"),
         (Argument::Time { .. }, Some(time)) => format!(" after {time}"),
-        (Argument::Word(_) | Argument::Test(_), Some(word)) => format!(" {word}"),
+        (Argument::Word(_) | Argument::Test(_), Some(word)) => format!(" ({word})"),
         _ => String::new(),
     };
     let threads = if probe.numjobs > 1 { format!(" x {}", probe.numjobs) } else { String::new() };
@@ -182,6 +188,16 @@ impl Workload {
     /// Whether it is a probe that another place answers.
     pub fn needs_peer(&self) -> bool {
         self.probe.as_ref().and_then(|probe| probe.definition().ok()).is_some_and(|found| found.needs_peer)
+    }
+
+    /// Whether a stack is measured under it: a load needs a device, a probe of a network another place that answers.
+    pub fn is_for(&self, stack: &Stack) -> bool {
+        let has = |of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
+        let is_net = has(|one| matches!(one, Medium::Net { .. }));
+        match self.probe {
+            Some(_) => is_net || self.answered_here || !self.needs_peer(),
+            None => !is_net && !has(|one| matches!(one, Medium::Cpu { .. })),
+        }
     }
 
     /// What a unit of the probe is; `None`: it is a load.

@@ -22,6 +22,7 @@ pub use addresses::addresses;
 pub use interface::give_address;
 pub use path::{PathFacts, PathKind};
 pub use server::Server;
+pub(crate) use server::free_port;
 
 use crate::{Argument, Definition, Unit};
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,7 @@ const TCP: Definition = Definition {
     ]),
     unit: Unit::Bytes,
     subject: "TCP throughput",
-    about: "Sends blocks of 128 KiB over resident TCP connections, numjobs of them, and counts the bytes that arrive in the window.",
+    about: "Sends blocks of 128 KiB over numjobs open TCP connections and counts the bytes that arrive.",
     relative: "iperf3: it counts from the connection's first byte on, its slow start with it, and a run of it takes seconds",
     program: None,
     shortest_slice_ns: 50_000_000,
@@ -100,7 +101,7 @@ const UDP: Definition = Definition {
     ]),
     unit: Unit::Count("datagrams"),
     subject: "UDP datagrams",
-    about: "Sends datagrams at a rate or as fast as it goes, and counts those that arrive.",
+    about: "Sends datagrams as fast as possible and counts those that arrive.",
     relative: "iperf3 -u: it sends in bursts of a millisecond, and a run of it takes seconds",
     program: None,
     shortest_slice_ns: 50_000_000,
@@ -116,7 +117,7 @@ const RR: Definition = Definition {
     ]),
     unit: Unit::Time("round trip"),
     subject: "network round trip",
-    about: "Sends 64 bytes and waits for 64 bytes, one at a time on each of numjobs connections.",
+    about: "Sends 64 bytes and waits for 64 bytes back, one request at a time on each of numjobs connections.",
     relative: "sockperf ping-pong (it shows half a round trip), netperf TCP_RR: a run of them takes seconds",
     program: None,
     shortest_slice_ns: 20_000_000,

@@ -26,7 +26,7 @@ pub(super) static FLOAT: Definition = Definition {
     argument: Argument::None,
     unit: Unit::Count("passes"),
     subject: "floating-point work",
-    about: "Sums and products of four numbers, two arc tangents of sines and cosines, and a root of an exponential.",
+    about: "Adds and multiplies four numbers, then takes two arc tangents of sines and cosines and a root of an exponential.",
     relative: "UnixBench whetstone-double, which runs 10 s and more in one piece",
     program: None,
     shortest_slice_ns: SHORTEST_SLICE_NS,

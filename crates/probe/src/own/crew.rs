@@ -88,11 +88,11 @@ impl Crew {
 /// When one is not there.
 fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
     let allowed =
-        sched_getaffinity(None).map_err(|error| super::refused("read the processors allowed", error))?;
+        sched_getaffinity(None).map_err(|error| super::refused("read the allowed processors", error))?;
     let is_allowed = |cpu: u32| (cpu as usize) < CpuSet::MAX_CPU && allowed.is_set(cpu as usize);
     if let Some(cpu) = spec.cpus_allowed.iter().find(|cpu| !is_allowed(**cpu)) {
         return Err(ProbeError::Unfit(format!(
-            "probe {spec}: processor {cpu} is not there or not allowed to this process; hint: leave cpus_allowed out, or name others"
+            "probe {spec}: processor {cpu} does not exist, or this process may not use it; hint: remove cpus_allowed, or name others"
         )));
     }
     match spec.cpus_allowed.is_empty() {
@@ -208,7 +208,7 @@ impl Probe for Crew {
     /// The window is that of the first thread; what others did in theirs counts in proportion.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let Bound::Time { ns: window_ns } = spec.bound else {
-            return Err(ProbeError::Unfit(format!("probe {} has slices by time only", self.spec)));
+            return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
         };
         self.all(Order::Prepare, PATIENCE)?;
         let begin_ns = spec.begin_ns.unwrap_or(clock::now() + LEAD_NS);

@@ -47,7 +47,7 @@ fn size(spec: &ProbeSpec) -> Result<u64, ProbeError> {
     let bytes = spec.amount().unwrap_or(128 * MIB);
     match bytes <= MOST {
         true => Ok(bytes),
-        false => Err(ProbeError::Unfit(format!("probe {spec}: at most 128 GiB"))),
+        false => Err(ProbeError::Unfit(format!("probe {spec}: the size is at most 128 GiB"))),
     }
 }
 
@@ -66,7 +66,7 @@ impl<T: Clone> Held<T> {
         let (number, spare) = (number as usize, HUGE / size_of::<T>());
         let mut all = Vec::new();
         all.try_reserve_exact(number + spare).map_err(|_| {
-            let why = format!("probe {spec}: there is not that much memory; hint: name a smaller size");
+            let why = format!("probe {spec}: there is not enough memory; hint: use a smaller size");
             ProbeError::Unfit(why)
         })?;
         ask_for_huge(all.spare_capacity_mut());

@@ -32,8 +32,8 @@ pub(super) const DEFINITION: Definition = Definition {
     ]),
     unit: Unit::Bytes,
     subject: "mbw's copies",
-    about: "Copies an array of 128 MiB to another; bytes copied, which is half of what memory moves. Arrays that fit a cache give \
-            figures of the cache.",
+    about: "Copies an array of 128 MiB to another and counts bytes copied, half of what memory moves. If the arrays fit a cache, the \
+            figure is the cache's.",
     relative: "copy(128MiB), in slices",
     program: Some(("mbw", "mbw")),
     shortest_slice_ns: 300_000_000,
@@ -73,19 +73,19 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     for line in printed.stdout.lines().filter(|line| line.contains("Method:")) {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [run, "Method:", method, "Elapsed:", _, "MiB:", size, "Copy:", rate, "MiB/s"] = fields[..] else {
-            return Err(format!("{} is no run of mbw", shown(line)));
+            return Err(format!("{} is not a run of mbw", shown(line)));
         };
         let (size, rate) = (number(size, line)?, number(rate, line)?);
         if !method.eq_ignore_ascii_case(asked.test()) || size != ARRAY_MIB as f64 {
             let test = asked.test();
-            return Err(format!("{} is no {test} of {ARRAY_MIB} MiB", shown(line)));
+            return Err(format!("{} is not {test} of {ARRAY_MIB} MiB", shown(line)));
         }
         if run == "AVG" {
             average = true;
             continue;
         }
         if whole_number(run, line)? != reading.read.ios {
-            return Err(format!("{} is not the run of that index", shown(line)));
+            return Err(format!("{} is out of order", shown(line)));
         }
         // The time itself is printed with fewer digits.
         let time = ns(size / rate);
@@ -123,10 +123,10 @@ mod tests {
         let cut = SAMPLE.split_inclusive('\n').take(3).collect::<String>();
         assert!(reads("mbw(mcblock)", &TOOL, &cut, "").unwrap_err().contains("ends without its average"));
         assert!(reads("mbw(mcblock)", &TOOL, "", "").unwrap_err().contains("printed nothing"));
-        assert!(reads("mbw(memcpy)", &TOOL, SAMPLE, "").unwrap_err().contains("is no memcpy of 128 MiB"));
+        assert!(reads("mbw(memcpy)", &TOOL, SAMPLE, "").unwrap_err().contains("is not memcpy of 128 MiB"));
         let other = SAMPLE.replace("MiB/s", "GB/s");
-        assert!(reads("mbw(mcblock)", &TOOL, &other, "").unwrap_err().contains("is no run of mbw"));
+        assert!(reads("mbw(mcblock)", &TOOL, &other, "").unwrap_err().contains("is not a run of mbw"));
         let zero = SAMPLE.replace("Copy: ", "Copy: -");
-        assert!(reads("mbw(mcblock)", &TOOL, &zero, "").unwrap_err().contains("is no number above 0"));
+        assert!(reads("mbw(mcblock)", &TOOL, &zero, "").unwrap_err().contains("is not a number above 0"));
     }
 }

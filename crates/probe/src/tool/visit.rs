@@ -1,6 +1,7 @@
 //! A program that is run once a slice: found, asked for its version, started in a group of its own that ends with us, held to a limit,
 //! and read.
 
+use crate::net::Exchange;
 use crate::{Definition, Probe, ProbeError, ProbeSpec};
 use iotax_load::{Bound, Direction, SliceResult, SliceSpec, clock};
 use iotax_sys::child::{CpuTime, Ended, ends_with_us, run_within_timed};
@@ -81,6 +82,8 @@ pub(super) struct Reading {
     pub(super) write: Direction,
     pub(super) errors: u64,
     pub(super) first_error: Option<String>,
+    /// Of a tool that measures a network.
+    pub(super) exchange: Option<Exchange>,
 }
 
 /// A tool that is ready.
@@ -96,6 +99,8 @@ pub(super) struct Visit {
     pub(super) folder: PathBuf,
     /// It is killed after so long; `None`: after a multiple of what is expected.
     pub(super) limit: Option<Duration>,
+    /// Of its last slice.
+    exchange: Option<Exchange>,
 }
 
 /// One run of the program.
@@ -114,7 +119,7 @@ pub(super) fn prepare(
     tool: &'static Tool,
 ) -> Result<Box<dyn Probe>, ProbeError> {
     if definition.needs_peer && spec.peer.is_none() {
-        let why = format!("{spec} needs another place, in which its other end listens");
+        let why = format!("{spec} needs another place, where its other end listens");
         return Err(ProbeError::Unfit(why));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -202,6 +207,7 @@ impl Visit {
             variables: Vec::new(),
             folder: std::env::temp_dir(),
             limit: None,
+            exchange: None,
         })
     }
 
@@ -237,7 +243,7 @@ impl Visit {
         let reading = (self.tool.read)(&asked, &printed).and_then(|reading| {
             let directions = [&reading.read, &reading.write];
             match directions.iter().all(|one| one.ios == 0 && one.bytes == 0) || reading.ns == 0 {
-                true => Err(format!("it counted nothing; its last words: {}", last_words(&printed))),
+                true => Err(format!("it counted nothing; its last line: {}", last_words(&printed))),
                 false => Ok(reading),
             }
         });
@@ -286,7 +292,13 @@ impl Probe for Visit {
             });
             ended.collect()
         });
-        Ok(SliceResult { window_start_ns, ..together(&runs?) })
+        let runs = runs?;
+        self.exchange = runs.first().and_then(|run| run.reading.exchange.clone());
+        Ok(SliceResult { window_start_ns, ..together(&runs) })
+    }
+
+    fn exchange(&self) -> Option<Exchange> {
+        self.exchange.clone()
     }
 }
 
@@ -325,7 +337,8 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
     let now = sched_setaffinity(None, &wanted).and_then(|()| sched_getaffinity(None));
     // The kernel leaves those out that it may not give.
     let given = now.is_ok_and(|now| cpus.iter().all(|cpu| fits(&cpu) && now.is_set(*cpu as usize)));
-    let source = || io::Error::new(io::ErrorKind::InvalidInput, "they are not there, or not allowed here");
+    let source =
+        || io::Error::new(io::ErrorKind::InvalidInput, "they do not exist, or this process may not use them");
     let list = || cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     match given {
         true => Ok(()),
@@ -337,8 +350,12 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
 
 /// The last line of what a program printed, of its errors first.
 pub(super) fn last_words(printed: &Printed) -> String {
+    last_words_of(&printed.stderr, &printed.stdout)
+}
+
+pub(super) fn last_words_of(stderr: &str, stdout: &str) -> String {
     let last = |text: &str| text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(shown);
-    last(&printed.stderr).or_else(|| last(&printed.stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
+    last(stderr).or_else(|| last(stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
 /// A line as errors show it.
@@ -366,12 +383,12 @@ pub(super) fn behind<'t>(text: &'t str, label: &str) -> Result<&'t str, String> 
 /// A number above zero; `line` is shown where it is none.
 pub(super) fn number(text: &str, line: &str) -> Result<f64, String> {
     let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("{} is no number above 0 in {}", shown(text), shown(line)))
+    number.ok_or_else(|| format!("{} is not a number above 0 in {}", shown(text), shown(line)))
 }
 
 /// A whole number, which may be 0.
 pub(super) fn whole_number(text: &str, line: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("{} is no whole number in {}", shown(text), shown(line)))
+    text.trim().parse().map_err(|_| format!("{} is not a whole number in {}", shown(text), shown(line)))
 }
 
 /// Seconds as nanoseconds.

@@ -51,10 +51,12 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probe: Option<ProbeSpec>,
     },
-    /// Listens for the network probe of a worker in another place.
+    /// Listens for the network probe of a worker in another place, or starts the server of the tool that it is.
     Listen {
         /// The worker's number there.
         worker: u32,
+        /// What it measures.
+        probe: ProbeSpec,
         /// At that address; `None`: at all of IPv4.
         bind: Option<IpAddr>,
         /// At that port; `None`: one that is free.
@@ -315,8 +317,9 @@ pub struct Prepared {
 pub struct Listening {
     /// The port, of TCP and UDP.
     pub port: u16,
-    /// What a probe needs to be let in.
-    pub token: String,
+    /// What a probe needs to be let in; `None`: a tool's server lets everybody in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// Addresses of the place, those of its loopback last.
     pub addresses: Vec<IpAddr>,
 }

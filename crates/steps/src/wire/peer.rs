@@ -296,17 +296,18 @@ impl Peer {
         self.prepared(Request::Prepare { worker, targets, jobs, engine: None, probe }, limit)
     }
 
-    /// Listens for the network probe of a worker in another place, at that address and port or at any.
+    /// Listens for the probe of a worker in another place, at that address and port or at any.
     ///
     /// # Errors
     /// As [`Peer::call`].
     pub fn listen_for(
         &mut self,
         worker: u32,
+        probe: &ProbeSpec,
         (bind, port): (Option<IpAddr>, Option<u16>),
         limit: Duration,
     ) -> Result<Listening, WireError> {
-        match self.call(Request::Listen { worker, bind, port }, limit)? {
+        match self.call(Request::Listen { worker, probe: probe.clone(), bind, port }, limit)? {
             Response::Listening(listening) => Ok(listening),
             other => Err(self.unexpected("listen", &other)),
         }
