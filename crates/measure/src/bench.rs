@@ -11,8 +11,8 @@ use super::together::{self, Together};
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::{
-    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
-    ThreadId, Value, Warning, WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, ON_WIRE, Purpose, Record, STOPPED, Sample,
+    Slice, ThreadId, Value, Warning, WorkerUp,
 };
 use iotax_model::scenario::{Engine, Medium, Workload};
 use iotax_probe::ProbeSpec;
@@ -21,8 +21,9 @@ use iotax_stats::rounds::Part;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::Stop;
 use iotax_steps::threads::ServingThread;
-use iotax_steps::wire::message::{Ran, Request, Response};
+use iotax_steps::wire::message::{Prepared, Ran, Request, Response};
 use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
+use iotax_steps::wire::{Peer, WireError};
 use iotax_steps::{Place, engine};
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
@@ -72,7 +73,8 @@ pub struct Ready {
 /// The place that answers network probes.
 #[derive(Clone, Debug)]
 pub struct FarEnd {
-    place: Place,
+    /// Which.
+    pub(super) place: Place,
     address: Option<IpAddr>,
     port: Option<u16>,
 }
@@ -288,18 +290,9 @@ impl Bench<'_> {
             let asked: Vec<_> = reached
                 .map(|((place, member), jobs)| {
                     let probes = &probes;
-                    scope.spawn(move || {
-                        let mut last = None;
-                        for probe in probes {
-                            match place.peer.prepare_probe(number, probe, PREPARE_LIMIT) {
-                                Err(error) if probes.len() > 1 => last = Some(error),
-                                done => return done,
-                            }
-                        }
-                        match last {
-                            Some(error) => Err(error),
-                            None => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
-                        }
+                    scope.spawn(move || match probes.as_slice() {
+                        [] => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
+                        [others @ .., last] => prepare_probe(&mut place.peer, number, (others, last)),
                     })
                 })
                 .collect();
@@ -328,32 +321,13 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The probe that a worker is; of one that another place answers, once for each of the addresses at which that may be reached: it
-    /// listens from now on. None: the worker is a load.
+    /// The probe that a worker is, as [`listening`] has it. None: the worker is a load.
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
-        let Some(end) = self.ready[worker].far_end.clone().filter(|_| self.workload.needs_peer()) else {
-            return Ok(vec![probe.clone()]);
-        };
-        let peer = &mut self.places.get(&end.place)?.peer;
-        let at = (end.address, end.port);
-        let listening = peer.listen_for(worker as u32, at, PREPARE_LIMIT).map_err(Failed::from)?;
-        let is_one_place = self.ready[worker].is_in(&end.place);
-        let is_reachable = |address: &&IpAddr| end.address.is_some() || address.is_loopback() == is_one_place;
-        let spec = |address: &IpAddr| ProbeSpec {
-            peer: Some(SocketAddr::new(*address, listening.port)),
-            token: Some(listening.token.clone()),
-            ..probe.clone()
-        };
-        let specs: Vec<ProbeSpec> = listening.addresses.iter().filter(is_reachable).map(spec).collect();
-        ensure!(
-            !specs.is_empty(),
-            Failed::measurement(format!(
-                "{} has no address; hint: name one: net:...,address=10.0.0.2",
-                end.place
-            ))
-        );
-        Ok(specs)
+        match self.workload.needs_peer() {
+            true => listening(self.places, &self.ready[worker], worker as u32, probe),
+            false => Ok(vec![probe.clone()]),
+        }
     }
 
     /// Where a worker is, without places that are lost.
@@ -842,6 +816,47 @@ impl Bench<'_> {
     }
 }
 
+/// A probe that another place answers, once for each of the addresses at which that may be reached: it listens from now on.
+pub(super) fn listening(
+    places: &mut Places,
+    ready: &Ready,
+    worker: u32,
+    probe: &ProbeSpec,
+) -> Result<Vec<ProbeSpec>> {
+    let Some(end) = &ready.far_end else { return Ok(vec![probe.clone()]) };
+    let peer = &mut places.get(&end.place)?.peer;
+    let listening = peer.listen_for(worker, (end.address, end.port), PREPARE_LIMIT).map_err(Failed::from)?;
+    let is_one_place = ready.is_in(&end.place);
+    let is_reachable = |address: &&IpAddr| end.address.is_some() || address.is_loopback() == is_one_place;
+    let spec = |address: &IpAddr| ProbeSpec {
+        peer: Some(SocketAddr::new(*address, listening.port)),
+        token: Some(listening.token.clone()),
+        ..probe.clone()
+    };
+    let specs: Vec<ProbeSpec> = listening.addresses.iter().filter(is_reachable).map(spec).collect();
+    ensure!(
+        !specs.is_empty(),
+        Failed::measurement(format!(
+            "{} has no address; hint: name one: net:...,address=10.0.0.2",
+            end.place
+        ))
+    );
+    Ok(specs)
+}
+
+/// Prepares the first of these that can be prepared.
+pub(super) fn prepare_probe(
+    peer: &mut Peer,
+    worker: u32,
+    (others, last): (&[ProbeSpec], &ProbeSpec),
+) -> Result<Prepared, WireError> {
+    let mut tried = others.iter().map(|spec| peer.prepare_probe(worker, spec, PREPARE_LIMIT));
+    match tried.find_map(Result::ok) {
+        Some(prepared) => Ok(prepared),
+        None => peer.prepare_probe(worker, last, PREPARE_LIMIT),
+    }
+}
+
 /// What a thread that serves I/O has computed at a time.
 #[derive(Clone, Copy, Debug)]
 struct Served {
@@ -899,7 +914,8 @@ fn of_exchange(exchange: &Exchange) -> Vec<Sample> {
     let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
     let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, Value::Value(value));
     let peer = sample("net.peer_cpu", "ns", Better::Lower, Value::Value(peer_ns));
-    counted.into_iter().map(one).chain([peer]).collect()
+    let on_wire = exchange.on_wire().map(|share| one((ON_WIRE, share)));
+    counted.into_iter().map(one).chain([peer]).chain(on_wire).collect()
 }
 
 fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
