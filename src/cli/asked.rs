@@ -43,10 +43,10 @@ pub struct Asked {
     /// A file that describes engines as layers: [tool.NAME]
     #[arg(long, value_name = "FILE")]
     pub tool: Vec<PathBuf>,
-    /// Loads that others published, NAME or NAME/LOAD
+    /// Published loads, and iotax's own: NAME or NAME/LOAD
     #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
-    /// Probes of the places in place of a load: integer,copy(128MiB)
+    /// Run probes instead of a load: integer,copy(128MiB)
     #[arg(long, value_name = "PROBE,...", help_heading = "Workload, in fio's words", long_help = probe_help())]
     pub probe: Option<String>,
     /// Measure only this stack of a scenario. Repeat for more stacks
@@ -107,14 +107,11 @@ impl Asked {
 
 fn probe_help() -> String {
     let each = probes::listed().map(|(word, about)| format!("{word}: {about}"));
-    format!(
-        "Probes of the places in place of a load, with --numjobs threads. {}",
-        each.collect::<Vec<_>>().join(" ")
-    )
+    format!("Run probes instead of a load, with --numjobs threads. {}", each.collect::<Vec<_>>().join(" "))
 }
 
 fn profile_help() -> String {
-    format!("Loads that others published, NAME or NAME/LOAD. {}", profile::listed())
+    format!("Published loads, and iotax's own: NAME or NAME/LOAD. {}", profile::listed())
 }
 
 /// The keys of `[measure]` that were given, an option each.

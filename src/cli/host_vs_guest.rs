@@ -31,7 +31,7 @@ pub struct Args {
     /// Folder for the file under test
     #[arg(long, default_value = "/var/tmp")]
     dir: PathBuf,
-    /// About how long all of it may take
+    /// Approximate time of the whole command
     #[arg(long, default_value = "5min", value_parser = time)]
     time: Duration,
 }

@@ -28,17 +28,17 @@ const QMP_LIMIT: Duration = Duration::from_secs(5);
 /// Arguments of `limits`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A file, a device, a network, or a stack that `run` takes: /dev/sdb, file:/srv/x.img,size=4GiB, "net:ssh:b @ssh:a",
+    /// A file, a device, a network or any stack: /dev/sdb, file:/srv/x.img,size=4GiB, "net:ssh:b @ssh:a",
     /// "file:/srv/x.img,size=4GiB | loop"
     #[arg(value_name = "STACK")]
     stack: String,
-    /// Longest time of each course of load; it ends in its second half as soon as a limit is known well
+    /// Longest time of each course of load; it may end in its second half, once a limit is known well
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     seconds: f64,
-    /// Rest before each course, in which a bucket fills; longer where one was found that takes longer
+    /// Rest before each course, in which a bucket fills; longer if a larger bucket was found
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
     rest: Duration,
-    /// Find limits of writes too. What is on the target is lost: a device needs --destroy
+    /// Find limits of writes too. All data on the target is lost; a device requires --destroy
     #[arg(long)]
     write: bool,
     /// Allow writing to one device, by serial or WWN: serial=S[,wipe=SIGNATURE]
@@ -47,7 +47,7 @@ pub struct Args {
     /// Write at most this much
     #[arg(long, value_name = "SIZE", requires = "write")]
     max_written: Option<String>,
-    /// Control socket of a QEMU on the path, whose throttling is read as a setting
+    /// Control socket of a QEMU on the path; its throttling is read as a setting
     #[arg(long, value_name = "SOCKET")]
     qmp: Option<PathBuf>,
     /// Print JSON, with every point of the courses
@@ -113,7 +113,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         std::fs::remove_dir_all(&dir)?;
     }
     if result? == Outcome::Interrupted {
-        say_aside("interrupted; everything was taken down");
+        say_aside("interrupted; everything was removed");
         return Ok(MEASUREMENT_FAILED);
     }
     let limits = limits_of(&args.stack, &courses, set_elsewhere);
@@ -125,7 +125,7 @@ fn spec_of(args: &Args) -> Result<CourseSpec, Failed> {
     let (seconds, rest_s) = (args.seconds, args.rest.as_secs_f64());
     match seconds {
         1.0..=600.0 => Ok(CourseSpec { writes: args.write, seconds, rest_s }),
-        _ => Err(Failed::input(format!("--seconds {seconds} is not 1 ..= 600; hint: --seconds 10"))),
+        _ => Err(Failed::input(format!("--seconds {seconds} is not between 1 and 600; hint: --seconds 10"))),
     }
 }
 
@@ -257,8 +257,8 @@ fn same_limit(course: &Course, all: &[Course]) -> Option<String> {
     let by_bytes = agree(ios * small.kind.job().bs as f64, rate);
     let by_ios = agree(ios, rate / large.kind.job().bs as f64);
     match (by_bytes, by_ios, bytes) {
-        (true, _, false) => Some("as many bytes as large blocks get: the limit is on bytes".into()),
-        (_, true, true) => Some("as many I/Os as small blocks get: the limit is on I/Os".into()),
+        (true, _, false) => Some("the limit is on bytes: large blocks get as many".into()),
+        (_, true, true) => Some("the limit is on I/Os: small blocks get as many".into()),
         _ => None,
     }
 }
@@ -268,7 +268,7 @@ impl Limits {
         let lines = self.courses.iter().map(Line::text);
         let processors =
             self.settings.iter().filter(|set| matches!(set.of, Limited::Processors | Limited::Allowed));
-        let others = processors.map(|set| format!("processors: {set}"));
+        let others = processors.map(|set| format!("set: {set}"));
         let all: Vec<String> = lines.chain(others).collect();
         all.iter().map(|line| iotax_report::wrapped(line, width, "  ")).collect()
     }
@@ -304,28 +304,27 @@ impl Line {
                 amount(found.burst.value),
                 if self.burst_may_be_larger { " or more" } else { "" }
             ),
-            Some(Shape::Cap { rate: cap }) => format!(
-                "{} from the start, held as limiters hold it: a cap, or {below} own rate",
-                rate(cap.value)
-            ),
+            Some(Shape::Cap { rate: cap }) => {
+                format!("steady at {} from the start: a flat cap, or {below} own rate", rate(cap.value))
+            }
             // A limiter that loses what it did not pass at once is as unsteady as a drive.
             Some(Shape::Open { mean, fell, .. }) if self.met(fell.map_or(mean, |fell| fell.to)).is_some() => {
                 let (to, after) = (fell.map_or(mean, |fell| fell.to), fell.map(|fell| amount(fell.after)));
-                let after =
-                    after.map_or("no burst shows".to_owned(), |after| format!("it was faster for {after}"));
-                format!("limited to {} by what is set; {after}", rate(to))
+                let after = after
+                    .map_or("no burst found".to_owned(), |after| format!("faster for the first {after}"));
+                format!("limited to {} by a setting; {after}", rate(to))
             }
             Some(Shape::Open { amount: all, mean, fell: None }) => {
                 format!("no limit found below {}, at {}", amount(all), rate(mean))
             }
             Some(Shape::Open { amount: all, fell: Some(fell), .. }) => format!(
-                "no limit found below {}; {} became {} after {}, as unsteady as before, which no limiter is",
+                "no limit found below {}; it fell from {} to {} after {}, but a limiter is steadier",
                 amount(all),
                 rate(fell.from),
                 rate(fell.to),
                 amount(fell.after)
             ),
-            None => format!("nothing is known: {}", self.refused.as_deref().unwrap_or_default()),
+            None => format!("no result: {}", self.refused.as_deref().unwrap_or_default()),
         }
     }
 
@@ -344,7 +343,7 @@ impl Line {
         let sure = match self.found {
             Some(Shape::Bucket(found)) => {
                 format!(
-                    "; rate {}, burst {}, at first {:.1} times as fast",
+                    "; rate {}, burst {}, {:.1} times as fast at first",
                     percent(found.rate),
                     percent(found.burst),
                     found.peak / found.rate.value
@@ -357,7 +356,7 @@ impl Line {
         let note = self.note.iter().map(|note| format!("; {note}"));
         let larger = self.burst_may_be_larger.then(|| {
             format!(
-                "; a rest of {:.1} s may not have filled the bucket: --rest gives it longer",
+                "; the rest of {:.1} s may not have filled the bucket; use a longer --rest",
                 self.rested_seconds
             )
         });
@@ -406,7 +405,7 @@ mod tests {
         assert_eq!(
             line_of(&all[0], &all, &settings).text(),
             "reads: limited to 1,000 I/Os a second after a burst of 5,000 I/Os (found in 5.2 s of 4k random reads at iodepth 32; \
-             rate +- 0.20 %, burst +- 0.20 %, at first 20.0 times as fast; set: sda: 1000 reads a second (io.max))"
+             rate +- 0.20 %, burst +- 0.20 %, 20.0 times as fast at first; set: sda: 1000 reads a second (io.max))"
         );
     }
 
@@ -414,10 +413,10 @@ mod tests {
     fn a_limit_on_bytes_that_small_blocks_meet_too_is_named_so() {
         let mega = f64::from(1 << 20);
         let both = [course(false, false, 25_600.0, 9.0), course(false, true, 100.0 * mega, 9.0)];
-        assert!(same_limit(&both[0], &both).unwrap().ends_with("on bytes"));
+        assert!(same_limit(&both[0], &both).unwrap().starts_with("the limit is on bytes"));
         assert_eq!(same_limit(&both[1], &both), None);
         let both = [course(true, false, 500.0, 9.0), course(true, true, 500.0 * mega, 9.0)];
-        assert!(same_limit(&both[1], &both).unwrap().ends_with("on I/Os"));
+        assert!(same_limit(&both[1], &both).unwrap().starts_with("the limit is on I/Os"));
         assert_eq!(same_limit(&both[0], &both), None);
         assert_eq!(same_limit(&both[0], &both[..1]), None);
     }
@@ -435,12 +434,9 @@ mod tests {
         );
         let of_both = [set(Limited::WriteBytes, 1.02e9), set(Limited::WriteBytes, 5e9)];
         let text = line_of(&one, &[], &of_both).text();
-        assert!(
-            text.starts_with("writes: limited to 953.67 MiB a second by what is set; no burst"),
-            "{text}"
-        );
+        assert!(text.starts_with("writes: limited to 953.67 MiB a second by a setting; no burst"), "{text}");
         one.found = Err(Unfit::Short(7));
-        assert!(line_of(&one, &[], &[]).text().contains("nothing is known: the course has 7 points"));
+        assert!(line_of(&one, &[], &[]).text().contains("no result: the course has 7 points"));
     }
 
     #[test]

@@ -57,9 +57,9 @@ enum Command {
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
     Plan(plan::Args),
-    /// A guest against its host in about 5 minutes: disk, processors, memory, kernel, wake-ups; or two hosts
+    /// Compare a guest with its host, or two hosts, in about 5 minutes: disk, processors, memory, kernel, wake-ups
     HostVsGuest(host_vs_guest::Args),
-    /// The network between places, each with each: throughput and round trips as a matrix
+    /// Measure the network between every two places: throughput and round trips, as a matrix
     Network(network::Args),
     /// Resume a run after a kill or a reboot
     Resume(resume::Args),
@@ -75,7 +75,7 @@ enum Command {
     Import(import::Args),
     /// List the stored runs
     List(list::Args),
-    /// Find what a file, device or stack is limited to, and after which burst: I/Os and bytes a second
+    /// Find the rate limits of a file, device or stack and their bursts, in I/Os and in bytes
     Limits(limits::Args),
     /// Show what this machine can measure, and the command that supplies what is missing
     Doctor(doctor::Options),

@@ -16,16 +16,16 @@ const MOST_PLACES: usize = 12;
 pub struct Args {
     #[command(flatten)]
     output: report::Output,
-    /// host (this one), ssh:HOST; each may say at which address it is reached: ssh:b,address=10.0.0.2
+    /// host (this one) or ssh:HOST; add the address to reach it at if needed: ssh:b,address=10.0.0.2
     #[arg(value_name = "PLACE", num_args = 2.., required = true)]
     places: Vec<String>,
     /// Probes of each pair
     #[arg(long, value_name = "PROBE,...", default_value = "tcp(send),rr(tcp)")]
     probe: String,
-    /// Streams of each throughput
+    /// Streams of each throughput probe
     #[arg(long, value_name = "N", default_value = "1")]
     numjobs: u32,
-    /// How long each probe may take, all pairs together [default: 4 s for each pair]
+    /// Time of each probe for all pairs together [default: 4 s per pair]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
 }
@@ -53,7 +53,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 fn pairs(places: &[String]) -> Result<Vec<String>> {
     if places.len() > MOST_PLACES {
         let why = format!("{} places are {} pairs", places.len(), places.len() * (places.len() - 1));
-        return Err(Failed::input(format!("{why}; hint: at most {MOST_PLACES} places in one run")).into());
+        return Err(Failed::input(format!("{why}; hint: name at most {MOST_PLACES}")).into());
     }
     let bare = |place: &String| place.split(',').next().unwrap_or_default().to_owned();
     if let Some((at, twin)) = places

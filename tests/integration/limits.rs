@@ -178,7 +178,7 @@ fn what_is_not_iotax_s_is_not_written_and_several_stacks_are_refused() {
     assert!(std::fs::read(rig.path("theirs")).unwrap().iter().all(|byte| *byte == 7));
     rig.complains(2, &["limits", "file:/no/such"], &["/no/such"]);
     rig.complains(2, &["limits", "net:host", "--write"], &["a network has no writes to allow"]);
-    rig.complains(2, &["limits", &file, "--seconds", "0"], &["--seconds 0 is not 1 ..= 600"]);
+    rig.complains(2, &["limits", &file, "--seconds", "0"], &["--seconds 0 is not between 1 and 600"]);
     rig.complains(2, &["limits", &file, "--qmp", "/no/socket"], &["--qmp /no/socket"]);
     let output = rig.iotax(&["limits", &file, "--destroy", "serial=x"]);
     assert!(words(&output).contains("--write"), "{}", words(&output));

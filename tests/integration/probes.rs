@@ -55,7 +55,7 @@ fn what_makes_no_sense_is_refused_with_what_to_write() {
             vec!["plan", "cpu | loop", "--probe", "integer"],
             "\"loop\" stands on a file or a device, and cpu is neither",
         ),
-        (vec!["plan", "cpu", "--probe", "integr"], "no probe is called \"integr\""),
+        (vec!["plan", "cpu", "--probe", "integr"], "unknown probe \"integr\""),
         (vec!["plan", "cpu", "--probe", "integer", "--bs", "4k"], "a probe has no \"bs\""),
         (vec!["plan", "cpu", "--probe", "integer", "--rate_iops", "9"], "only udp takes a rate"),
         (vec!["plan", &file, "--probe", "copy(10B)"], "is less than"),
@@ -102,7 +102,7 @@ fn places_are_measured_each_with_each_over_their_network() {
     says(&text, &["tcp(send) from host", "to ssh:elsewhere"]);
     let page = rig.path("page.html");
     rig.expect(0, &["report", &rig.last_id(), "-o", page.to_str().unwrap()]);
-    says(&std::fs::read_to_string(page).unwrap(), &["From each place to each", "class=\"heat5\""]);
+    says(&std::fs::read_to_string(page).unwrap(), &["From each place to every other", "class=\"heat5\""]);
 }
 
 #[test]
@@ -129,13 +129,13 @@ fn a_network_that_cannot_be_measured_says_why() {
     rig.complains(
         2,
         &["run", "net:host,address=203.0.113.9", "--probe", "rr"],
-        &["it is no address of this place"],
+        &["it is not an address of this machine"],
     );
     for (args, said) in [
-        (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is no address"),
-        (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is no port"),
+        (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is not an IPv4 or IPv6 address"),
+        (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is not a port"),
         (vec!["plan", "net:lab", "--probe", "rr"], "is a guest of the run, which has no network"),
-        (vec!["plan", "cpu", "--probe", "rr"], "needs another place that answers"),
+        (vec!["plan", "cpu", "--probe", "rr"], "needs a second place"),
         (vec!["plan", "net:host | vm", "--probe", "rr"], "\"vm\" stands on a file or a device"),
         (vec!["network", "host", "host"], "is named twice"),
     ] {

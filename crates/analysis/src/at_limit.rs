@@ -96,7 +96,7 @@ fn set(reading: &WorkloadView, at: usize) -> Option<String> {
 }
 
 fn of_it(set: &SetLimit, rate: f64) -> String {
-    format!("{set}; it reached {:.1} % of it", 100.0 * rate / set.rate)
+    format!("{set}; it reached {:.1} % of that", 100.0 * rate / set.rate)
 }
 
 /// A limit on what either end of a network sends, which the probe's load with its headers reached.
@@ -144,17 +144,21 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
                 true => show_bytes(amount.round() as u64),
                 false => format!("{} {named}", grouped(amount)),
             };
-            Some(format!("{} a second after {}", words(found.rate.value), words(found.burst.value)))
+            Some(format!(
+                "{} a second after a burst of {}",
+                words(found.rate.value),
+                words(found.burst.value)
+            ))
         };
         let own = bucket(&course(&rounds, bytes, |slice| slice.stack == name));
         let all = bucket(&course(&rounds, bytes, |_| true));
         let shown = match (own, all) {
             (None, None) => return None,
-            (Some(own), None) => format!("in its turns it gets {own}"),
-            (None, Some(all)) => format!("all stacks together get {all}"),
-            (Some(own), Some(all)) => format!("in its turns it gets {own}, all stacks together {all}"),
+            (Some(own), None) => format!("{own} in its own slices"),
+            (None, Some(all)) => format!("{all} in all slices"),
+            (Some(own), Some(all)) => format!("{own} in its own slices, {all} in all slices"),
         };
-        Some(format!("a token bucket shows in the rounds: {shown}; no setting of it is recorded"))
+        Some(format!("the rounds show a token bucket, {shown}; the setting is not recorded"))
     })
 }
 
@@ -350,8 +354,8 @@ mod tests {
         let reading = crate::reading::WorkloadView::of(&run, &run.start.scenario.workloads[0]);
         let said = shown(&reading, 0).expect("a bucket");
         // Half of what both get together.
-        assert!(said.contains("in its turns it gets 2,500 I/Os a second after "), "{said}");
-        assert!(said.contains(", all stacks together 5,000 I/Os a second after "), "{said}");
+        assert!(said.contains("2,500 I/Os a second after a burst of "), "{said}");
+        assert!(said.contains(" in its own slices, 5,000 I/Os a second after a burst of "), "{said}");
     }
 
     #[test]

@@ -320,13 +320,13 @@ impl Session<'_> {
 
     fn all_courses(&mut self, courses: &mut Courses, places: &mut Places, ready: &Ready) -> Result<Outcome> {
         let [member] = ready.members.as_slice() else {
-            let why = "limits are found in one place at a time, and this stack is loaded in several";
+            let why = "iotax finds limits in one place at a time, and this stack is loaded in several";
             return Err(Failed::input(format!("{}: {why}", ready.stack)).into());
         };
         ensure!(
             ready.engine.is_none(),
             Failed::input(format!(
-                "{}: limits are found by iotax's own load, and another program loads this stack",
+                "{}: iotax finds limits with its own load, and another program loads this stack",
                 ready.stack
             ))
         );
@@ -443,7 +443,7 @@ impl Session<'_> {
             let bound = tape.next(left);
             let spec = SliceSpec::now(bound, 0, false);
             let ran = peer.slice(0, &spec, slice_limit(bound)).map_err(Failed::from)?;
-            let first = ran.result.first_error.as_deref().unwrap_or("no words");
+            let first = ran.result.first_error.as_deref().unwrap_or("no message");
             let errors = ran.result.errors;
             ensure!(
                 errors == 0,
@@ -472,8 +472,8 @@ impl Session<'_> {
     /// Waits for buckets to fill again; `false`: it was interrupted.
     fn rest(&mut self, seconds: f64, refill_s: f64) -> bool {
         let why = match refill_s > 0.0 {
-            true => format!("the bucket that was found takes {refill_s:.1} s to fill"),
-            false => "so that a bucket which others, or setting up, have emptied fills again".to_owned(),
+            true => format!("the bucket found takes {refill_s:.1} s to fill"),
+            false => "set-up or other work may have emptied a bucket".to_owned(),
         };
         self.observer.tell(Event::Phase { what: format!("rest of {seconds:.1} s: {why}") });
         let began = Instant::now();

@@ -216,8 +216,8 @@ impl ProbeSpec {
             }
         };
         let known = || all().map(|one| one.name).collect::<Vec<_>>().join(", ");
-        let found = definition(name)
-            .ok_or_else(|| format!("no probe is called \"{name}\": known are {}", known()))?;
+        let found =
+            definition(name).ok_or_else(|| format!("unknown probe \"{name}\"; known probes: {}", known()))?;
         let argument = found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
         Ok(ProbeSpec {
             name: name.to_owned(),
@@ -299,7 +299,7 @@ impl Argument {
                     units::parse_duration(text).map(|time| time.as_nanos() as u64)
                 })?;
                 match ns {
-                    0 => Err("a time of 0".to_owned()),
+                    0 => Err("the time must be above 0".to_owned()),
                     _ => Ok(Some(format!("{}us", ns.div_ceil(1000)))),
                 }
             }
@@ -319,7 +319,7 @@ fn one_of(
         Some(word) => Ok(Some(word.to_owned())),
         None => {
             let known = words.collect::<Vec<_>>().join(", ");
-            Err(format!("\"{written}\" is not known: known are {known}"))
+            Err(format!("unknown word \"{written}\"; known words: {known}"))
         }
     }
 }
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn bad_words_are_refused() {
-        assert!(ProbeSpec::parse("intger").unwrap_err().contains("known are integer, "));
+        assert!(ProbeSpec::parse("intger").unwrap_err().contains("known probes: integer, "));
         assert!(ProbeSpec::parse("copy(128MiB").unwrap_err().contains("no \")\""));
         assert!(ProbeSpec::parse("copy(1B)").unwrap_err().contains("is less than"));
         assert!(ProbeSpec::parse("integer(5)").unwrap_err().contains("takes nothing"));

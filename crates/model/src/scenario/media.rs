@@ -212,15 +212,15 @@ fn net_medium(expr: &MediumExpr, place: Place, names: &Names) -> Checked<Medium>
         return Err(TextFault::new(expr.span.clone(), fault));
     }
     let no = |option: &OptionExpr, what: &str| {
-        let why = format!("\"{}\" is no {what}", option.values.join(","));
+        let why = format!("\"{}\" is not {what}", option.values.join(","));
         TextFault::new(option.span.clone(), Fault::new(why))
     };
     let address = options.get("address").map(|option| {
-        option.values.concat().parse::<IpAddr>().map_err(|_| no(option, "address of IPv4 or IPv6"))
+        option.values.concat().parse::<IpAddr>().map_err(|_| no(option, "an IPv4 or IPv6 address"))
     });
     let port = options.get("port").map(|option| match option.values.concat().parse::<u16>() {
         Ok(port) if port > 0 => Ok(port),
-        _ => Err(no(option, "port from 1 to 65535")),
+        _ => Err(no(option, "a port from 1 to 65535")),
     });
     let (address, port) = (address.transpose()?, port.transpose()?);
     Ok(Medium::Net { place, to, address, port })

@@ -33,7 +33,7 @@ pub(super) fn drafts(
     let mut job = JobWords::default();
     for (key, value) in words {
         if !TAKEN.contains(&key.as_str()) {
-            let hint = "leave it out, or give the load a workload of its own in a scenario file";
+            let hint = "remove it, or give the load its own workload in a scenario file";
             let why =
                 format!("a probe has no \"{key}\"; it takes {}, and udp {RATE}", TAKEN[..2].join(" and "));
             return Err(origin.error(key, Fault::hint(why, hint)));
@@ -108,10 +108,7 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
     let of_net = workloads.iter().find(|workload| workload.needs_peer());
     if let Some((stack, probe)) = stacks.iter().find(|stack| !is_net(stack)).zip(of_net) {
         return Err(Fault::hint(
-            format!(
-                "the probe \"{}\" needs another place that answers, and \"{}\" names none",
-                probe.name, stack.text
-            ),
+            format!("the probe \"{}\" needs a second place, and \"{}\" names none", probe.name, stack.text),
             "write net:ssh:B @ssh:A for the network from A to B",
         ));
     }
@@ -127,10 +124,10 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
     match by_fio.zip(probe) {
         Some((stack, probe)) => Err(Fault::hint(
             format!(
-                "the probe \"{}\" needs iotax on the host of \"{}\", and with agent=fio there is none",
+                "the probe \"{}\" needs iotax on the host of \"{}\", but agent=fio does not run it there",
                 probe.name, stack.text
             ),
-            "leave agent=fio out, or the probe",
+            "remove agent=fio or the probe",
         )),
         None => Ok(()),
     }
@@ -142,7 +139,7 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
     let of = match (found.argument, &probe.argument) {
         (Argument::Bytes { .. }, Some(size)) => format!(" of {size}"),
         (Argument::Time { .. }, Some(time)) => format!(" after {time}"),
-        (Argument::Word(_) | Argument::Test(_), Some(word)) => format!(" {word}"),
+        (Argument::Word(_) | Argument::Test(_), Some(word)) => format!(" ({word})"),
         _ => String::new(),
     };
     let threads = if probe.numjobs > 1 { format!(" x {}", probe.numjobs) } else { String::new() };

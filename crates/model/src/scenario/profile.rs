@@ -21,7 +21,7 @@ type Load = (&'static str, &'static [(&'static str, &'static str)]);
 pub const ALL: &[Profile] = &[
     Profile {
         name: "disk-reads",
-        help: "iotax's own: what a disk does one I/O at a time, many at a time, and in a row",
+        help: "iotax's own reads: one at a time, many at a time, sequential",
         loads: &[
             ("read-4k-qd1", &plain("randread", "4KiB", "1")),
             ("read-4k-qd32", &plain("randread", "4KiB", "32")),
@@ -30,7 +30,7 @@ pub const ALL: &[Profile] = &[
     },
     Profile {
         name: "disk-writes",
-        help: "the same of writes",
+        help: "the same for writes",
         loads: &[
             ("write-4k-qd1", &plain("randwrite", "4KiB", "1")),
             ("write-4k-qd32", &plain("randwrite", "4KiB", "32")),
@@ -39,7 +39,7 @@ pub const ALL: &[Profile] = &[
     },
     Profile {
         name: "hcibench",
-        help: "five vdbench profiles of a comparison of iSER and NVMe-oF, eight I/Os in flight a disk",
+        help: "five vdbench profiles of a comparison of iSER and NVMe-oF, eight I/Os in flight per disk",
         loads: &[
             ("4k-80random-50read", &mixed("4KiB", "50", "80")),
             ("8k-80random-75read", &mixed("8KiB", "75", "80")),
@@ -50,7 +50,7 @@ pub const ALL: &[Profile] = &[
     },
     Profile {
         name: "vm-raid",
-        help: "of a comparison of RAID engines under virtual machines; its depths are not said, these are iotax's",
+        help: "from a comparison of RAID engines under virtual machines, which does not state its iodepths; these are iotax's",
         loads: &[
             ("randread-4k", &plain("randread", "4KiB", "32")),
             ("randwrite-4k", &plain("randwrite", "4KiB", "32")),
@@ -135,7 +135,7 @@ pub fn listed() -> String {
     };
     let of_machine = [
         format!("{}: iotax's probes of processors, memory and kernel", probes::MACHINE),
-        format!("{}: TCP both ways and round trips", probes::NETWORK),
+        format!("{}: iotax's probes of TCP throughput both ways and of round trips", probes::NETWORK),
     ];
     ALL.iter().map(each).chain(of_machine).collect::<Vec<_>>().join("; ")
 }

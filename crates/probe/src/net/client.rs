@@ -92,11 +92,11 @@ impl Client {
         let plan = plan(spec)?;
         let unfit = |why: &str| ProbeError::Unfit(format!("probe {spec}: {why}"));
         let peer = spec.peer.ok_or_else(|| unfit("no other end is named"))?;
-        let token = spec.token.as_deref().ok_or_else(|| unfit("the token of the other end is not there"))?;
+        let token = spec.token.as_deref().ok_or_else(|| unfit("the token of the other end is missing"))?;
         let token: Token = token.parse()?;
         if spec.numjobs > MOST_STREAMS {
             return Err(unfit(&format!(
-                "at most {MOST_STREAMS} streams of a direction, numjobs is {}",
+                "at most {MOST_STREAMS} streams per direction, but numjobs is {}",
                 spec.numjobs
             )));
         }
@@ -178,8 +178,8 @@ impl Client {
             }
         }
         Err(ProbeError::Failed(format!(
-            "TCP connections reach {0}, datagrams do not, within {1} s: a firewall that lets only TCP pass, or the other end serves as \
-             many flows as it can? hint: open UDP port {2} there too",
+            "TCP reaches {0}, but UDP did not within {1} s: a firewall lets only TCP pass, or {0} has no room for more flows; hint: open \
+             UDP port {2} there too",
             self.peer,
             REACH.as_secs(),
             self.peer.port()
@@ -199,12 +199,10 @@ impl Client {
         let peer = self.peer;
         ProbeError::Failed(match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                format!(
-                    "the other end, {peer}, does not answer any more; hint: is its machine still there, and the network between?"
-                )
+                format!("{peer} no longer answers; hint: check that its machine and the network are up")
             }
             ErrorKind::InvalidData => {
-                format!("the other end, {peer}, answered what this version does not understand: {error}")
+                format!("{peer} sent an answer that this version of iotax does not understand: {error}")
             }
             _ => gone(peer),
         })
@@ -212,8 +210,8 @@ impl Client {
 
     fn odd(&self, reply: &Reply) -> ProbeError {
         ProbeError::Failed(match reply {
-            Reply::Refused { why } => format!("the other end, {}, refused: {why}", self.peer),
-            _ => format!("the other end, {}, answered another question", self.peer),
+            Reply::Refused { why } => format!("{} refused the request: {why}", self.peer),
+            _ => format!("{} sent the wrong answer", self.peer),
         })
     }
 
@@ -236,7 +234,7 @@ impl Client {
                 break;
             }
         }
-        best.ok_or_else(|| ProbeError::Failed(format!("the other end, {}, has no clock", self.peer)))
+        best.ok_or_else(|| ProbeError::Failed(format!("{} did not report its clock", self.peer)))
     }
 
     /// Nanoseconds that are discarded at the start.
@@ -296,7 +294,7 @@ impl Client {
         let rest_ns = here.to_ns.saturating_sub(clock::now()) + 3 * PATIENCE_NS;
         let patient = |client: &Client, time| {
             let set = client.control.set_read_timeout(Some(time));
-            set.map_err(|error| system("set the patience with the other end", error))
+            set.map_err(|error| system("set the time limit of the other end", error))
         };
         patient(self, Duration::from_nanos(rest_ns))?;
         let reply = self.ask(&Request::Collect)?;
@@ -306,15 +304,12 @@ impl Client {
             .map(|index| shares.iter().find(|(known, _)| *known == index).map(|(_, share)| share.clone()))
             .collect();
         let theirs =
-            theirs.ok_or_else(|| ProbeError::Failed(format!("{} did not answer of all flows", self.peer)))?;
+            theirs.ok_or_else(|| ProbeError::Failed(format!("{} did not report all flows", self.peer)))?;
         if !theirs.iter().all(Share::is_possible) {
-            return Err(ProbeError::Failed(format!("{} answered counts that cannot be", self.peer)));
+            return Err(ProbeError::Failed(format!("{} reported impossible counts", self.peer)));
         }
         if let Some(why) = theirs.iter().find_map(|share| share.failed.as_ref()) {
-            return Err(ProbeError::Failed(format!(
-                "the other end, {}, could not end the slice: {why}",
-                self.peer
-            )));
+            return Err(ProbeError::Failed(format!("{} could not finish the slice: {why}", self.peer)));
         }
         let drain = |shares: &[Share], to_ns| {
             shares.iter().map(|share| share.ended_ns.saturating_sub(to_ns)).max().unwrap_or(0)
@@ -343,10 +338,10 @@ impl Client {
                 }
                 Some(Err(stop)) => {
                     return Err(ProbeError::Failed(format!(
-                        "the other end, {peer}, fell silent in a slice: {stop}; hint: is its machine still there, and the network between?"
+                        "{peer} went silent during a slice: {stop}; hint: check that its machine and the network are up"
                     )));
                 }
-                None => return Err(ProbeError::Failed("a thread of the probe does not come to its end".into())),
+                None => return Err(ProbeError::Failed("a thread of the probe did not finish in time".into())),
             });
         }
         Ok(shares)
@@ -417,8 +412,8 @@ impl Client {
         // A window in which nothing arrived is a stall, and counts as it is; a slice in which nothing did is no measurement.
         if (0..2).any(|way| is_asked(way) && whole[way] == 0) {
             return Err(ProbeError::Unfit(format!(
-                "probe {} with {}: nothing arrived in a slice of {:.0} ms; hint: a longer slice; does a firewall or a limiter \
-                 between the ends swallow it?",
+                "probe {} with {}: nothing arrived in a slice of {:.0} ms; hint: use a longer slice, or look for a firewall or \
+                 limiter between the ends",
                 self.spec,
                 self.peer,
                 (order.to_ns - order.begin_ns) as f64 / 1e6
@@ -439,7 +434,7 @@ impl Probe for Client {
             return Err(ProbeError::Failed(why.clone()));
         }
         let Bound::Time { ns } = spec.bound else {
-            return Err(ProbeError::Unfit(format!("probe {} has slices by time only", self.spec)));
+            return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
         };
         self.exchange = None;
         let bytes = self.datagram_bytes();
@@ -449,7 +444,7 @@ impl Probe for Client {
             .is_some_and(|rate| u128::from(rate) * u128::from(ns) < u128::from(bytes) * 1_000_000_000)
         {
             return Err(ProbeError::Unfit(format!(
-                "probe {}: its rate sends no datagram of {bytes} bytes in a window of {:.0} ms; hint: a higher rate or a longer slice",
+                "probe {}: its rate sends no datagram of {bytes} bytes in a window of {:.0} ms; hint: use a higher rate or a longer slice",
                 self.spec,
                 ns as f64 / 1e6
             )));
@@ -467,8 +462,8 @@ impl Probe for Client {
             }
         }
         Err(ProbeError::Unfit(format!(
-            "probe {} with {}: threads woke up later than the discarded start of the slice, {TRIES} times; hint: a longer discarded start, \
-             or less other load at both ends",
+            "probe {} with {}: threads woke after the discarded start of the slice, {TRIES} times; hint: stop other load at both \
+             ends, or use a longer discarded start",
             self.spec, self.peer
         )))
     }
@@ -486,17 +481,17 @@ impl Drop for Client {
 
 fn dial(peer: SocketAddr) -> Result<TcpStream, ProbeError> {
     TcpStream::connect_timeout(&peer, REACH).map_err(|error| {
-        let (port, ip, limit) = (peer.port(), peer.ip(), REACH.as_secs());
+        let (port, limit) = (peer.port(), REACH.as_secs());
         ProbeError::Failed(match error.kind() {
             ErrorKind::TimedOut => format!(
-                "cannot reach {peer} within {limit} s: a firewall or another network between the ends? hint: let TCP and UDP port {port} pass \
-                 there, or give the other end a port that may pass"
+                "cannot reach {peer} within {limit} s: a firewall, or no route between the ends? hint: open TCP and UDP port {port} there, or use \
+                 a port that is open"
             ),
             ErrorKind::ConnectionRefused => format!(
-                "{peer} refuses connections: nothing listens there any more, or a firewall rejects them; hint: ss -ltn there shows who listens"
+                "{peer} refuses connections: nothing listens there any more, or a firewall rejects them; hint: ss -ltnp there shows what listens"
             ),
             ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => format!(
-                "no way leads from here to {peer}: {error}; hint: ip route get {ip} shows which would be taken"
+                "there is no route to {peer}: {error}; hint: ip route shows the routes of this machine"
             ),
             _ => format!("cannot connect to {peer}: {error}"),
         })
@@ -523,40 +518,40 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
     let first = &bytes[..filled];
     if filled > 0 && version(first).is_none() {
         return failed(format!(
-            "{peer} is no iotax that listens: it answered \"{}\"; hint: another program has that port",
+            "{peer} is not iotax: it answered \"{}\"; hint: another program has that port",
             shown(first)
         ));
     }
     if let Some(other) = version(first).filter(|other| *other != VERSION) {
         return failed(format!(
-            "{peer} speaks version {other} of the protocol, this iotax version {VERSION}; hint: the same iotax at both ends"
+            "{peer} speaks version {other} of the protocol, this iotax version {VERSION}; hint: use the same iotax at both ends"
         ));
     }
     match (heard, Answer::decode(&bytes)) {
         (Err(error), _) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             failed(format!(
-                "{peer} accepts connections and does not answer within {} s; hint: is it an iotax that listens?",
+                "{peer} accepts connections but does not answer within {} s; hint: check that iotax listens there",
                 REACH.as_secs()
             ))
         }
         (Err(_), _) => failed(format!(
-            "{peer} closed the connection without an answer; hint: is it an iotax that listens, and no other program?"
+            "{peer} closed the connection without an answer; hint: check that iotax listens there, not another program"
         )),
         (Ok(()), Some(Answer { verdict: Verdict::Welcome, session })) => Ok(session),
         (Ok(()), Some(Answer { verdict: Verdict::WrongToken, .. })) => failed(format!(
-            "{peer} does not know the token: it was started anew meanwhile, or is another's; hint: take the token that it shows"
+            "{peer} does not accept the token: it was restarted, or it is not yours; hint: use the token that it shows"
         )),
         (Ok(()), Some(Answer { verdict: Verdict::Full, .. })) => failed(format!(
-            "{peer} serves as many clients or flows as it can; hint: fewer streams, or end other clients of it"
+            "{peer} has no room for more clients or flows; hint: use fewer streams, or end its other clients"
         )),
         (Ok(()), _) => {
-            failed(format!("{peer} does not know what was asked of it; hint: the same iotax at both ends"))
+            failed(format!("{peer} does not understand the request; hint: use the same iotax at both ends"))
         }
     }
 }
 
 fn gone(peer: SocketAddr) -> String {
-    format!("the other end, {peer}, closed the connection; hint: does iotax still run there?")
+    format!("{peer} closed the connection; hint: check that iotax still runs there")
 }
 
 fn system(action: &str, source: io::Error) -> ProbeError {

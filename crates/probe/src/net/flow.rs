@@ -79,13 +79,13 @@ impl Order {
         const MOST_NS: u64 = 600_000_000_000;
         let in_order = self.begin_ns <= self.from_ns && self.from_ns < self.to_ns;
         match self {
-            _ if !in_order => Some("a slice whose times are not in order"),
+            _ if !in_order => Some("the times of the slice are not in order"),
             _ if self.to_ns > now_ns.saturating_add(MOST_NS) => {
-                Some("a slice that ends in more than ten minutes")
+                Some("the slice ends in more than ten minutes")
             }
-            _ if self.round_trip_ns > PATIENCE_NS => Some("a round trip of more than ten seconds"),
+            _ if self.round_trip_ns > PATIENCE_NS => Some("the round trip is longer than ten seconds"),
             _ if !(Header::BYTES as u32..=LONGEST_DATAGRAM).contains(&self.datagram_bytes) => {
-                Some("a size of datagrams that is not 24 to 1400 bytes")
+                Some("the size of datagrams is not 24 to 1400 bytes")
             }
             _ if self.steps() > MOST_STEPS => Some("a course of more than 1024 steps"),
             _ => None,

@@ -82,7 +82,7 @@ fn sit(cpu: u32) -> io::Result<()> {
     }
     sched_setaffinity(None, &set).map_err(|error| {
         let words = format!(
-            "processor {cpu} is not there or not allowed to this process ({error}); hint: leave cpus_allowed out, or name others"
+            "processor {cpu} does not exist, or this process may not use it ({error}); hint: remove cpus_allowed, or name others"
         );
         io::Error::new(io::ErrorKind::InvalidInput, words)
     })

@@ -80,8 +80,8 @@ impl fmt::Display for PathFacts {
         let way = match self.kind {
             PathKind::SameHost => "on the same host",
             PathKind::SameSubnet => "on the same link",
-            PathKind::Routed => "behind a router",
-            PathKind::Public => "at a public address, behind a router",
+            PathKind::Routed => "through a router",
+            PathKind::Public => "at a public address, through a router",
         };
         write!(f, "{} over {} ({kind}mtu {}{speed}{queues}), {way}", self.peer, self.interface, self.mtu)?;
         let Some(offloads) = &self.offloads else { return Ok(()) };
@@ -115,7 +115,7 @@ const SYS: &str = "/sys/class/net";
 pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
     let route = netlink::route(peer).map_err(|source| match source.kind() {
         std::io::ErrorKind::NetworkUnreachable | std::io::ErrorKind::HostUnreachable => ProbeError::Unfit(
-            format!("no way leads from here to {peer}; hint: ip route shows which ways there are"),
+            format!("there is no route to {peer}; hint: ip route shows the routes of this machine"),
         ),
         _ => ProbeError::System { action: format!("find the route to {peer}"), source },
     })?;

@@ -61,7 +61,7 @@ impl Server {
             let action = action.to_owned();
             move |source: io::Error| ProbeError::System { action, source }
         };
-        let address = tcp.local_addr().map_err(system("read the address that is listened at"))?;
+        let address = tcp.local_addr().map_err(system("read the listening address"))?;
         let token = Token::random()?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| system("make an event")(error.into()))?;
@@ -119,15 +119,13 @@ fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), 
     let at = SocketAddr::new(bind, port.unwrap_or(0));
     Err(ProbeError::Unfit(match error.kind() {
         ErrorKind::AddrInUse => format!(
-            "cannot listen at {at}: the port is taken by another program; hint: name another, or none, and a free one is found (ss -lntup shows who has it)"
+            "cannot listen at {at}: the port is taken by another program; hint: name another port, or none to get a free one (ss -lntup shows the program)"
         ),
         ErrorKind::AddrNotAvailable => {
-            format!(
-                "cannot listen at {bind}: it is no address of this place; hint: ip addr shows those that are"
-            )
+            format!("cannot listen at {bind}: it is not an address of this machine; hint: ip addr lists them")
         }
         ErrorKind::PermissionDenied => {
-            format!("cannot listen at {at}: {error}; hint: ports below 1024 are for root, take a higher one")
+            format!("cannot listen at {at}: {error}; hint: ports below 1024 require root; use a higher one")
         }
         _ => format!("cannot listen at {at}: {error}"),
     }))
@@ -450,7 +448,7 @@ fn collect(lanes: &[Lane], order: &Order) -> Vec<(u32, Share)> {
         let share = match lane.share(within) {
             Some(Ok(share)) => share,
             Some(Err(stop)) => failed(stop.to_string()),
-            None => failed("it did not come to its end".into()),
+            None => failed("it did not finish in time".into()),
         };
         (lane.index, share)
     };

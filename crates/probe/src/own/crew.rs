@@ -1,4 +1,4 @@
-//! The resident threads of a probe: each sits on one processor, does batches of units of about a quarter of a millisecond, and counts
+//! The resident threads of a probe: each sits on one processor, does batches of units of about a millisecond, and counts
 //! those that began within the window. A batch that a stall draws out draws the window out too, so a rate is never too high.
 
 use super::{Make, Work};
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The clock is read so seldom that reading it costs nothing, and so often that a slice ends in time.
-const BATCH_NS: u64 = 250_000;
+const BATCH_NS: u64 = 1_000_000;
 /// No unit takes so long; a thread that does not answer for longer is given up.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Threads begin together so long behind the order, each with time to wake.
@@ -19,7 +19,15 @@ const LEAD_NS: u64 = 300_000;
 
 /// What a thread is asked for.
 #[derive(Clone, Copy)]
-struct Order {
+enum Order {
+    /// To get ready.
+    Prepare,
+    Run(Run),
+}
+
+/// A slice.
+#[derive(Clone, Copy)]
+struct Run {
     begin_ns: u64,
     discard_ns: u64,
     window_ns: u64,
@@ -37,7 +45,7 @@ struct Share {
 
 struct Member {
     orders: Sender<Order>,
-    shares: Receiver<Result<Share, ProbeError>>,
+    shares: Receiver<Result<Option<Share>, ProbeError>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -63,6 +71,14 @@ impl Crew {
         }
         Ok(crew)
     }
+
+    /// All do it at once.
+    fn all(&self, order: Order, limit: Duration) -> Result<Vec<Option<Share>>, ProbeError> {
+        for member in &self.members {
+            member.orders.send(order).map_err(|_| gone())?;
+        }
+        self.members.iter().map(|member| member.shares.recv_timeout(limit).map_err(|_| gone())?).collect()
+    }
 }
 
 /// The processors that threads take in turn: those that were asked for, else all that this process may use, the last first: interrupts
@@ -72,11 +88,11 @@ impl Crew {
 /// When one is not there.
 fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
     let allowed =
-        sched_getaffinity(None).map_err(|error| super::refused("read the processors allowed", error))?;
+        sched_getaffinity(None).map_err(|error| super::refused("read the allowed processors", error))?;
     let is_allowed = |cpu: u32| (cpu as usize) < CpuSet::MAX_CPU && allowed.is_set(cpu as usize);
     if let Some(cpu) = spec.cpus_allowed.iter().find(|cpu| !is_allowed(**cpu)) {
         return Err(ProbeError::Unfit(format!(
-            "probe {spec}: processor {cpu} is not there or not allowed to this process; hint: leave cpus_allowed out, or name others"
+            "probe {spec}: processor {cpu} does not exist, or this process may not use it; hint: remove cpus_allowed, or name others"
         )));
     }
     match spec.cpus_allowed.is_empty() {
@@ -109,7 +125,15 @@ impl Member {
                 return;
             }
             while let Ok(order) = asked.recv() {
-                if answer.send(slice(&mut *work, batch, order)).is_err() {
+                let done = match order {
+                    Order::Prepare if work.lasts() => Ok(None),
+                    Order::Prepare => make(&spec).map(|made| {
+                        work = made;
+                        None
+                    }),
+                    Order::Run(run) => slice(&mut *work, batch, run).map(Some),
+                };
+                if answer.send(done).is_err() {
                     return;
                 }
             }
@@ -136,22 +160,20 @@ fn sit(cpu: u32) -> Result<(), ProbeError> {
     sched_setaffinity(None, &set).map_err(|error| super::refused(&format!("run on processor {cpu}"), error))
 }
 
-/// Units that take about a batch's time.
+/// Units that take about a batch's time: a power of two, so that the two places of a comparison mostly take the same.
 fn calibrated(work: &mut dyn Work) -> Result<u64, ProbeError> {
     let mut units = 1;
     loop {
         let began = clock::now();
         work.batch(units, &mut Histogram::new())?;
-        let took = clock::now() - began;
-        if took >= BATCH_NS / 2 || units >= 1 << 28 {
-            return Ok((units as u128 * u128::from(BATCH_NS) / u128::from(took.max(1)))
-                .clamp(1, u128::from(2 * units)) as u64);
+        if clock::now() - began >= BATCH_NS * 7 / 10 || units >= 1 << 28 {
+            return Ok(units);
         }
         units *= 2;
     }
 }
 
-fn slice(work: &mut dyn Work, batch: u64, order: Order) -> Result<Share, ProbeError> {
+fn slice(work: &mut dyn Work, batch: u64, order: Run) -> Result<Share, ProbeError> {
     let mut unused = Histogram::new();
     clock::wait_until(order.begin_ns);
     let cpu = Cpu::of_thread();
@@ -186,17 +208,13 @@ impl Probe for Crew {
     /// The window is that of the first thread; what others did in theirs counts in proportion.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let Bound::Time { ns: window_ns } = spec.bound else {
-            return Err(ProbeError::Unfit(format!("probe {} has slices by time only", self.spec)));
+            return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
         };
+        self.all(Order::Prepare, PATIENCE)?;
         let begin_ns = spec.begin_ns.unwrap_or(clock::now() + LEAD_NS);
-        let order = Order { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
-        for member in &self.members {
-            member.orders.send(order).map_err(|_| gone())?;
-        }
+        let order = Run { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
         let limit = Duration::from_nanos(spec.min_discard_ns + window_ns) + PATIENCE;
-        let shares =
-            self.members.iter().map(|member| member.shares.recv_timeout(limit).map_err(|_| gone())?);
-        let shares = shares.collect::<Result<Vec<Share>, ProbeError>>()?;
+        let shares: Vec<Share> = self.all(Order::Run(order), limit)?.into_iter().flatten().collect();
         let window_ns = shares[0].window_ns;
         let mut result = SliceResult {
             window_start_ns: shares[0].start_ns,
@@ -220,4 +238,47 @@ impl Probe for Crew {
 
 fn gone() -> ProbeError {
     ProbeError::Failed("a thread of the probe stopped, or did not answer for two minutes".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static MADE: AtomicU32 = AtomicU32::new(0);
+
+    struct Idle {
+        lasts: bool,
+    }
+
+    impl Work for Idle {
+        fn batch(&mut self, _: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(())
+        }
+
+        fn lasts(&self) -> bool {
+            self.lasts
+        }
+    }
+
+    /// How often it is made for three slices.
+    fn made(make: Make) -> u32 {
+        let before = MADE.load(Ordering::Relaxed);
+        let mut crew = Crew::start(&ProbeSpec::parse("integer").unwrap(), make).unwrap();
+        for _ in 0..3 {
+            crew.slice(&SliceSpec::now(Bound::Time { ns: 2_000_000 }, 0, false)).unwrap();
+        }
+        MADE.load(Ordering::Relaxed) - before
+    }
+
+    #[test]
+    fn work_is_made_anew_for_each_slice_unless_it_lasts() {
+        fn idle(lasts: bool) -> Result<Box<dyn Work>, ProbeError> {
+            MADE.fetch_add(1, Ordering::Relaxed);
+            Ok(Box::new(Idle { lasts }))
+        }
+        assert_eq!(made(|_| idle(false)), 4);
+        assert_eq!(made(|_| idle(true)), 1);
+    }
 }

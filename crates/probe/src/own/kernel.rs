@@ -28,7 +28,7 @@ pub(super) static PIPE: Definition = Definition {
     argument: Argument::None,
     unit: Unit::Count("transfers"),
     subject: "pipe throughput",
-    about: "Writes 512 bytes into a pipe and reads them again, in one process.",
+    about: "Writes 512 bytes into a pipe and reads them back, in one process.",
     relative: "UnixBench pipe",
     program: None,
     shortest_slice_ns: SHORTEST_SLICE_NS,
@@ -42,7 +42,7 @@ pub(super) static SWITCH: Definition = Definition {
     argument: Argument::None,
     unit: Unit::Count("round trips"),
     subject: "context switches",
-    about: "Sends 4 bytes to another process on the same processor and gets them back: two switches.",
+    about: "Sends 4 bytes to another process on the same processor and back: two switches.",
     relative: "UnixBench context1; not pinned, one processor or two decide the figure",
     program: None,
     shortest_slice_ns: SHORTEST_SLICE_NS,
@@ -56,7 +56,7 @@ pub(super) static FORK: Definition = Definition {
     argument: Argument::None,
     unit: Unit::Count("processes"),
     subject: "process creation",
-    about: "Forks a process without memory of its own worth mentioning, and waits until it has ended.",
+    about: "Forks a process that has little memory, and waits until the child has ended.",
     relative: "UnixBench spawn, which forks a larger process",
     program: None,
     shortest_slice_ns: SHORTEST_SLICE_NS,
@@ -70,7 +70,7 @@ pub(super) static EXEC: Definition = Definition {
     argument: Argument::None,
     unit: Unit::Count("programs"),
     subject: "programs started",
-    about: "Forks a process, starts a program without libraries in it, and waits until it has ended.",
+    about: "Forks a process, starts a program without libraries in the child, and waits until it has ended.",
     relative: "UnixBench execl, which starts a program with libraries, and forks none",
     program: None,
     shortest_slice_ns: SHORTEST_SLICE_NS,
@@ -156,7 +156,7 @@ impl Work for SmallWork {
         match u64::from_ne_bytes(done) {
             done if done == units => Ok(()),
             done => Err(ProbeError::Failed(format!(
-                "the kernel refused to make a process after {done} of {units}; hint: look at the limits of processes here (ulimit -u, pids.max of the control group)"
+                "the kernel refused to create a process, after {done} of {units}; hint: check the limits on processes (ulimit -u, pids.max of the control group)"
             ))),
         }
     }

@@ -41,6 +41,12 @@ trait Work {
     fn bytes(&self) -> u64 {
         0
     }
+
+    /// Whether it serves all slices. Else it is made anew for each, so that the luck of its addresses and pages counts as noise of
+    /// a slice, not as a difference between two places.
+    fn lasts(&self) -> bool {
+        false
+    }
 }
 
 /// Makes a thread's work.

@@ -25,21 +25,18 @@ impl Small {
     /// When the system does not run programs from memory, or iotax was built for another machine than it knows.
     pub(super) fn start(word: &str) -> Result<Small, ProbeError> {
         if PROGRAM.is_empty() {
-            return Err(ProbeError::Unfit("iotax has its small process for x86-64 and arm64 only".into()));
+            return Err(ProbeError::Unfit("this probe requires x86-64 or arm64".into()));
         }
         let held = program()?;
         let path = format!("/proc/self/fd/{}", held.as_raw_fd());
         let mut command = Command::new(path);
         command.arg(word).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| {
-            refused(
-                "run the small process from memory (is /proc mounted, and vm.memfd_noexec below 2?)",
-                error,
-            )
+            refused("run the helper process from memory (requires /proc, and vm.memfd_noexec below 2)", error)
         })?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(orders), Some(answers)) => Ok(Small { child, orders, answers }),
-            _ => Err(ProbeError::Failed("the small process has no pipes".into())),
+            _ => Err(ProbeError::Failed("the helper process has no pipes".into())),
         }
     }
 
@@ -49,7 +46,7 @@ impl Small {
     /// When the process is gone.
     pub(super) fn ask(&mut self, order: &[u8], answer: &mut [u8]) -> Result<(), ProbeError> {
         let asked = self.orders.write_all(order).and_then(|()| self.answers.read_exact(answer));
-        asked.map_err(|error| refused("talk to the small process", error))
+        asked.map_err(|error| refused("talk to the helper process", error))
     }
 }
 

@@ -16,15 +16,11 @@ pub(super) const DEFINITION: Definition = Definition {
         ("tcp", Unit::Bytes, "from here to the other end"),
         ("reverse", Unit::Bytes, "TCP from the other end to here"),
         ("bidir", Unit::Bytes, "TCP both ways at once: to the other end, and back as the other direction"),
-        (
-            "udp",
-            Unit::Bytes,
-            "datagrams to the other end as fast as they can be sent: those that arrive, and as the other direction those that were sent",
-        ),
+        ("udp", Unit::Bytes, "datagrams sent to the other end as fast as possible: those that arrive"),
     ]),
     unit: Unit::Bytes,
     subject: "iperf3's stream",
-    about: "Sends to the other end for the slice, and counts what arrives there. Up to version 3.15 all its streams share one thread.",
+    about: "Sends to the other end and counts what arrives there. Up to version 3.15 all its streams share one thread.",
     relative: "tcp, in slices",
     program: Some(("iperf3", "iperf3")),
     shortest_slice_ns: 1_000_000_000,
@@ -69,8 +65,9 @@ pub(super) fn server(_: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
 }
 
 fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
-    let json: Value = serde_json::from_str(&printed.stdout)
-        .map_err(|error| format!("no JSON ({error}); its last words: {}", last_words(printed)))?;
+    let json: Value = serde_json::from_str(&printed.stdout).map_err(|error| {
+        format!("the output is not JSON ({error}); its last line: {}", last_words(printed))
+    })?;
     // It ends with success also then.
     if let Some(why) = json.get("error").and_then(Value::as_str) {
         let [address, port] = end(asked.spec.peer);
@@ -127,7 +124,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_or_of_other_words_is_an_error() {
         let cut = &TCP[..TCP.len() / 2];
-        assert!(reads("iperf3", &TOOL, cut, "").unwrap_err().contains("no JSON"));
+        assert!(reads("iperf3", &TOOL, cut, "").unwrap_err().contains("is not JSON"));
         let refused = r#"{"end": {}, "error": "unable to connect to server: Connection refused"}"#;
         let why = reads("iperf3", &TOOL, refused, "").unwrap_err();
         assert!(why.contains("Connection refused") && why.contains("iperf3 -s"), "{why}");

@@ -1,4 +1,7 @@
 //! mbw: copies of one array to another, by three methods. `0 Method: MEMCPY Elapsed: 0.01035 MiB: 128.00000 Copy: 12366.1 MiB/s`.
+//!
+//! A test has the name that mbw prints. Before version 1.4, and Debian has 1.2.2, two names are swapped in mbw itself: what it
+//! calls MEMCPY is its loop, and DUMB is memcpy (`worker` and `printout` of its mbw.c; twice as fast here).
 
 use super::visit::{
     self, Asked, Printed, Reading, Tool, ask, ns, number, shown, version_behind, whole_number,
@@ -15,8 +18,12 @@ const RUNS_A_SECOND: u64 = 50;
 pub(super) const DEFINITION: Definition = Definition {
     name: "mbw",
     argument: Argument::Test(&[
-        ("memcpy", Unit::Bytes, "the C library's memcpy over the whole array"),
-        ("dumb", Unit::Bytes, "a loop that copies 8 bytes at a time"),
+        (
+            "memcpy",
+            Unit::Bytes,
+            "the row MEMCPY: memcpy over the whole array; before mbw 1.4 a loop that copies 8 bytes at a time",
+        ),
+        ("dumb", Unit::Bytes, "the row DUMB: a loop that copies 8 bytes at a time; before mbw 1.4 memcpy"),
         (
             "mcblock",
             Unit::Bytes,
@@ -25,8 +32,8 @@ pub(super) const DEFINITION: Definition = Definition {
     ]),
     unit: Unit::Bytes,
     subject: "mbw's copies",
-    about: "Copies an array of 128 MiB to another; bytes copied, which is half of what memory moves. Arrays that fit a cache give \
-            figures of the cache.",
+    about: "Copies an array of 128 MiB to another and counts bytes copied, half of what memory moves. If the arrays fit a cache, the \
+            figure is the cache's.",
     relative: "copy(128MiB), in slices",
     program: Some(("mbw", "mbw")),
     shortest_slice_ns: 300_000_000,
@@ -66,19 +73,19 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     for line in printed.stdout.lines().filter(|line| line.contains("Method:")) {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [run, "Method:", method, "Elapsed:", _, "MiB:", size, "Copy:", rate, "MiB/s"] = fields[..] else {
-            return Err(format!("{} is no run of mbw", shown(line)));
+            return Err(format!("{} is not a run of mbw", shown(line)));
         };
         let (size, rate) = (number(size, line)?, number(rate, line)?);
         if !method.eq_ignore_ascii_case(asked.test()) || size != ARRAY_MIB as f64 {
             let test = asked.test();
-            return Err(format!("{} is no {test} of {ARRAY_MIB} MiB", shown(line)));
+            return Err(format!("{} is not {test} of {ARRAY_MIB} MiB", shown(line)));
         }
         if run == "AVG" {
             average = true;
             continue;
         }
         if whole_number(run, line)? != reading.read.ios {
-            return Err(format!("{} is not the run of that index", shown(line)));
+            return Err(format!("{} is out of order", shown(line)));
         }
         // The time itself is printed with fewer digits.
         let time = ns(size / rate);
@@ -116,10 +123,10 @@ mod tests {
         let cut = SAMPLE.split_inclusive('\n').take(3).collect::<String>();
         assert!(reads("mbw(mcblock)", &TOOL, &cut, "").unwrap_err().contains("ends without its average"));
         assert!(reads("mbw(mcblock)", &TOOL, "", "").unwrap_err().contains("printed nothing"));
-        assert!(reads("mbw(memcpy)", &TOOL, SAMPLE, "").unwrap_err().contains("is no memcpy of 128 MiB"));
+        assert!(reads("mbw(memcpy)", &TOOL, SAMPLE, "").unwrap_err().contains("is not memcpy of 128 MiB"));
         let other = SAMPLE.replace("MiB/s", "GB/s");
-        assert!(reads("mbw(mcblock)", &TOOL, &other, "").unwrap_err().contains("is no run of mbw"));
+        assert!(reads("mbw(mcblock)", &TOOL, &other, "").unwrap_err().contains("is not a run of mbw"));
         let zero = SAMPLE.replace("Copy: ", "Copy: -");
-        assert!(reads("mbw(mcblock)", &TOOL, &zero, "").unwrap_err().contains("is no number above 0"));
+        assert!(reads("mbw(mcblock)", &TOOL, &zero, "").unwrap_err().contains("is not a number above 0"));
     }
 }

@@ -19,8 +19,8 @@ pub(super) const DEFINITION: Definition = Definition {
         ("aes-128-gcm", Unit::Bytes, "the same with shorter keys"),
         ("chacha20-poly1305", Unit::Bytes, "encryption in vector units"),
         ("sha256", Unit::Bytes, "a digest"),
-        ("rsa2048", SIGNATURES, "signatures; verifications as the other direction"),
-        ("ecdsap256", SIGNATURES, "signatures; verifications as the other direction"),
+        ("rsa2048", SIGNATURES, "signatures"),
+        ("ecdsap256", SIGNATURES, "signatures"),
     ]),
     unit: Unit::Bytes,
     subject: "OpenSSL's work",
@@ -68,13 +68,13 @@ fn signs(test: &str) -> Option<[&'static str; 3]> {
 fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     let (test, workers) = (asked.test(), asked.spec.numjobs.max(1) as usize);
     if !printed.stdout.lines().any(|line| line.starts_with("+F")) {
-        return Err(format!("no line \"+F\" at its end; its last words: {}", last_words(printed)));
+        return Err(format!("no line \"+F\" at its end; its last line: {}", last_words(printed)));
     }
     let of = |kind: &str, name: &str| {
         let all = lines(printed, kind, name)?;
         match all.len() == workers {
             true => Ok(all),
-            false => Err(format!("{} lines \"{kind}\" of {name} in place of {workers}", all.len())),
+            false => Err(format!("{} lines \"{kind}\" of {name} instead of {workers}", all.len())),
         }
     };
     match signs(test) {
@@ -153,6 +153,6 @@ mod tests {
         assert!(why.contains("is not of sha256"), "{why}");
         let why =
             reads("openssl(rsa2048)", &TOOL, RSA[0], &RSA[1].replace(":1.00\n", ":0.00\n")).unwrap_err();
-        assert!(why.contains("is no number above 0"), "{why}");
+        assert!(why.contains("is not a number above 0"), "{why}");
     }
 }

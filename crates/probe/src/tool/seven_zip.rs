@@ -54,10 +54,10 @@ fn read(_: &Asked, printed: &Printed) -> Result<Reading, String> {
     // KiB/s, use of processors in percent, rating for a whole one, rating.
     let rating = |half: &str| match half.split_whitespace().collect::<Vec<_>>()[..] {
         [_, _, _, rating] => Ok(number(rating, line)? * 1e6),
-        _ => Err(format!("\"Avr: {line}\" has not four figures on both sides")),
+        _ => Err(format!("\"Avr: {line}\" does not have four figures on each side")),
     };
     let (compressing, decompressing) =
-        line.split_once('|').ok_or_else(|| format!("\"Avr: {line}\" has not two sides"))?;
+        line.split_once('|').ok_or_else(|| format!("\"Avr: {line}\" does not have two sides"))?;
     let made = |half| Ok::<_, String>(units(amount(rating(half)?, printed.wall_ns)));
     Ok(Reading {
         ns: printed.wall_ns,
@@ -89,7 +89,7 @@ mod tests {
         let cut = SAMPLE.split("Tot:").next().unwrap();
         assert!(reads("7z", &TOOL, cut, "").unwrap_err().contains("no line \"Tot:\""));
         let half = SAMPLE.replace('|', " ");
-        assert!(reads("7z", &TOOL, &half, "").unwrap_err().contains("has not two sides"));
+        assert!(reads("7z", &TOOL, &half, "").unwrap_err().contains("does not have two sides"));
         let fewer = SAMPLE.replace("4447   2619", "2619");
         assert!(reads("7z", &TOOL, &fewer, "").unwrap_err().contains("has not four figures"));
     }

@@ -18,7 +18,7 @@ pub(super) const DEFINITION: Definition = Definition {
     ]),
     unit: HALF,
     subject: "sockperf's latency",
-    about: "Sends 64 bytes and waits until they are back, again and again: half of that time. A round trip takes twice as long.",
+    about: "Sends 64 bytes, waits until they are back, and reports half of that time; a round trip takes twice as long.",
     relative: "rr, in slices, which gives whole round trips",
     program: Some(("sockperf", "sockperf")),
     shortest_slice_ns: 1_000_000_000,
@@ -71,7 +71,7 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     };
     let line_with = |label: &str| {
         let line = text.lines().find(|line| line.contains(label));
-        line.ok_or_else(|| format!("no line \"{label}\"; its last words: {}", last_words(printed)))
+        line.ok_or_else(|| format!("no line \"{label}\"; its last line: {}", last_words(printed)))
     };
     let valid = line_with("[Valid Duration]")?;
     let seconds = part(valid, "RunTime=", " sec").ok_or_else(|| format!("no time in {}", shown(valid)))?;
@@ -90,13 +90,13 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     for line in rows.skip(1).take_while(|line| !line.starts_with("---")) {
         match line.split(", ").collect::<Vec<_>>()[..] {
             [_, _, _, microseconds] => reading.read.latency.record(ns(number(microseconds, line)? / 1e6)),
-            _ => return Err(format!("{} is no message of its log", shown(line))),
+            _ => return Err(format!("{} is not a message of its log", shown(line))),
         }
     }
     reading.read.ios = reading.read.latency.count();
     match reading.read.ios == received {
         true => Ok(reading),
-        false => Err(format!("a log of {} messages in place of {received}", reading.read.ios)),
+        false => Err(format!("its log has {} messages instead of {received}", reading.read.ios)),
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) const DEFINITION: Definition = Definition {
     argument: Argument::Bytes { default: 128 << 20, least: 4 << 20 },
     unit: Unit::Bytes,
     subject: "memory bandwidth",
-    about: "Copies, scales, adds and combines three arrays of the given size (STREAM's loops): bytes read, and bytes written. Not \
+    about: "Copies, scales, adds and combines three arrays of the given size (STREAM's loops) and counts bytes read and bytes written. Not \
             STREAM's official figure; choose arrays of at least four times the last cache, the same size on both sides.",
     relative: "copy(128MiB), in slices; STREAM itself, which no Debian package has",
     program: Some(("stress-ng", "stress-ng")),

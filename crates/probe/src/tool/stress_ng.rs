@@ -72,16 +72,16 @@ impl<'t> Figures<'t> {
         // Newer versions log to the same output.
         let mut lines =
             lines.filter(|line| !line.starts_with("stress-ng: ")).skip_while(|line| *line != "metrics:");
-        let cut = || format!("its YAML is not whole; its last words: {}", last_words(printed));
+        let cut = || format!("its YAML is incomplete; its last line: {}", last_words(printed));
         lines.next().ok_or_else(cut)?;
         let name = lines.next().and_then(|line| line.strip_prefix("- stressor:")).ok_or_else(cut)?.trim();
         if name != stressor {
-            return Err(format!("figures of {} in place of \"{stressor}\"", shown(name)));
+            return Err(format!("figures of {} instead of \"{stressor}\"", shown(name)));
         }
         let mut found = BTreeMap::new();
         for line in lines.by_ref().take_while(|line| !line.is_empty()) {
             let (key, value) =
-                line.split_once(": ").ok_or_else(|| format!("{} is no figure", shown(line)))?;
+                line.split_once(": ").ok_or_else(|| format!("{} is not a figure", shown(line)))?;
             found.insert(key, value);
         }
         match lines.any(|line| line == "...") {
@@ -136,7 +136,7 @@ fn lateness(printed: &Printed) -> Result<Histogram, String> {
         }
     }
     let (Some(samples), Some(longest), false) = (samples, longest, ranks.is_empty()) else {
-        return Err(format!("no percentiles of cyclic; its last words: {}", last_words(printed)));
+        return Err(format!("no percentiles of cyclic; its last line: {}", last_words(printed)));
     };
     ranks.push((1.0, longest));
     let (mut histogram, mut before) = (Histogram::new(), 0);

@@ -32,7 +32,7 @@ pub(super) const DEFINITION: Definition = Definition {
     ]),
     unit: Unit::Count("events"),
     subject: "sysbench's test",
-    about: "Runs one of sysbench's tests with its defaults; versions before 1.0 count other things by the same names.",
+    about: "Runs one of sysbench's tests with its defaults; versions before 1.0 count other things under the same names.",
     relative: "integer, copy(128MiB), switch: in slices",
     program: Some(("sysbench", "sysbench")),
     shortest_slice_ns: 1_000_000_000,
@@ -109,7 +109,7 @@ mod tests {
         let other = CPU.replace("1.0040s", "1.0040 min");
         assert!(reads("sysbench", &TOOL, &other, "").unwrap_err().contains("is not in seconds"));
         let none = CPU.replace("1669", "many");
-        assert!(reads("sysbench", &TOOL, &none, "").unwrap_err().contains("\"many\" is no whole number"));
+        assert!(reads("sysbench", &TOOL, &none, "").unwrap_err().contains("\"many\" is not a whole number"));
         let blocks = MEMORY.replace("1KiB", "4KiB");
         assert!(reads("sysbench(memory)", &TOOL, &blocks, "").unwrap_err().contains("blocks of 4KiB"));
         assert!(reads("sysbench(memory)", &TOOL, CPU, "").unwrap_err().contains("no line \"block size:\""));

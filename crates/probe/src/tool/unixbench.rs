@@ -39,7 +39,7 @@ pub(super) const DEFINITION: Definition = Definition {
     ]),
     unit: Unit::Count("loops"),
     subject: "UnixBench's program",
-    about: "Runs one of UnixBench's programs. Its own index takes the mean of logarithms after dropping the worst third of its passes, \
+    about: "Runs one of UnixBench's programs. UnixBench's index is the geometric mean without the worst third of the passes. Figures \
             and depends on the compiler that built it.",
     relative: "integer, float, exec, pipe, switch, fork, syscall: in slices",
     program: None,
@@ -86,16 +86,16 @@ fn program_of(test: &str) -> &str {
 
 fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError> {
     let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
-    let what = "a checkout of UnixBench in which its programs were built (no Debian package has it)";
+    let what = "a UnixBench checkout with built programs (no Debian package has it)";
     let Some(named) = named else {
-        let why = format!("{VARIABLE} is not set in this place: set it to the folder of {what}");
+        let why = format!("{VARIABLE} is not set in this place; set it to the folder of {what}");
         return Err(ProbeError::Unfit(why));
     };
     let folders = [named.clone(), named.join("UnixBench")];
     let found = folders.iter().find(|folder| folder.join("pgms").is_dir());
     let (true, Some(folder)) = (named.is_absolute(), found) else {
         let why = format!(
-            "{VARIABLE}={} has no folder pgms, or is no absolute path: set it to the folder of {what}",
+            "{VARIABLE}={} has no folder pgms, or is not an absolute path; set it to the folder of {what}",
             named.display()
         );
         return Err(ProbeError::Unfit(why));
@@ -106,7 +106,7 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
         visit::find(program_of(test), programs.as_os_str()).filter(|program| program.starts_with(&programs))
     else {
         let missing = programs.join(program_of(test));
-        let why = format!("{} is no program; hint: build UnixBench's programs there", missing.display());
+        let why = format!("{} is not a program; hint: build UnixBench's programs there", missing.display());
         return Err(ProbeError::Unfit(why));
     };
     let mut visit = Visit::new(spec, &TOOL, program)?;
@@ -151,7 +151,7 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     let last = |label: &str| printed.stderr.lines().rev().find(|line| line.starts_with(label));
     // As its own script: of several (context1 has two processes, fstime three tests) the last counts.
     let line = last("COUNT|")
-        .ok_or_else(|| format!("no line \"COUNT|\"; its last words: {}", last_words(printed)))?;
+        .ok_or_else(|| format!("no line \"COUNT|\"; its last line: {}", last_words(printed)))?;
     let ["COUNT", count, base, label] = line.split('|').collect::<Vec<_>>()[..] else {
         return Err(format!("{} is not COUNT|number|base|unit", shown(line)));
     };
@@ -285,7 +285,7 @@ mod tests {
         let why = |probe: &str, stderr: &str| reads(probe, &TOOL, "", stderr).unwrap_err();
         assert!(why("unixbench(pipe)", "COUNT|12\n").contains("\"COUNT|12\" is not COUNT|number|base|unit"));
         assert!(why("unixbench(pipe)", "COUNT|12|0|KBps\n").contains("is not the unit of pipe"));
-        assert!(why("unixbench(pipe)", "COUNT|-1|1|lps\n").contains("\"-1\" is no whole number"));
+        assert!(why("unixbench(pipe)", "COUNT|-1|1|lps\n").contains("\"-1\" is not a whole number"));
         assert!(
             why("unixbench(pipe)", "pipe: fork failed\n").contains("its last words: \"pipe: fork failed\"")
         );

@@ -114,7 +114,7 @@ pub(super) fn prepare(
     tool: &'static Tool,
 ) -> Result<Box<dyn Probe>, ProbeError> {
     if definition.needs_peer && spec.peer.is_none() {
-        let why = format!("{spec} needs another place, in which its other end listens");
+        let why = format!("{spec} needs another place, where its other end listens");
         return Err(ProbeError::Unfit(why));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -237,7 +237,7 @@ impl Visit {
         let reading = (self.tool.read)(&asked, &printed).and_then(|reading| {
             let directions = [&reading.read, &reading.write];
             match directions.iter().all(|one| one.ios == 0 && one.bytes == 0) || reading.ns == 0 {
-                true => Err(format!("it counted nothing; its last words: {}", last_words(&printed))),
+                true => Err(format!("it counted nothing; its last line: {}", last_words(&printed))),
                 false => Ok(reading),
             }
         });
@@ -325,7 +325,8 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
     let now = sched_setaffinity(None, &wanted).and_then(|()| sched_getaffinity(None));
     // The kernel leaves those out that it may not give.
     let given = now.is_ok_and(|now| cpus.iter().all(|cpu| fits(&cpu) && now.is_set(*cpu as usize)));
-    let source = || io::Error::new(io::ErrorKind::InvalidInput, "they are not there, or not allowed here");
+    let source =
+        || io::Error::new(io::ErrorKind::InvalidInput, "they do not exist, or this process may not use them");
     let list = || cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     match given {
         true => Ok(()),
@@ -366,12 +367,12 @@ pub(super) fn behind<'t>(text: &'t str, label: &str) -> Result<&'t str, String> 
 /// A number above zero; `line` is shown where it is none.
 pub(super) fn number(text: &str, line: &str) -> Result<f64, String> {
     let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("{} is no number above 0 in {}", shown(text), shown(line)))
+    number.ok_or_else(|| format!("{} is not a number above 0 in {}", shown(text), shown(line)))
 }
 
 /// A whole number, which may be 0.
 pub(super) fn whole_number(text: &str, line: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("{} is no whole number in {}", shown(text), shown(line)))
+    text.trim().parse().map_err(|_| format!("{} is not a whole number in {}", shown(text), shown(line)))
 }
 
 /// Seconds as nanoseconds.

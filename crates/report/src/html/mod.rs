@@ -50,7 +50,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                 (head(one))
                 @if let Some((pairs, heat)) = matrix::network(one) {
                     section {
-                        h2 { "From each place to each" }
+                        h2 { "From each place to every other" }
                         (heat_map(&pairs, &heat))
                     }
                 } @else if let Some(side_by_side) = matrix::table(one) {
