@@ -2,9 +2,10 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, FarEnd, Member, Offered, Ready};
+use super::bench::{Bench, Member, Offered, Ready};
 use super::clusters;
 use super::course::Courses;
+use super::far_end::FarEnd;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::operator;
