@@ -1,9 +1,12 @@
 //! Probes of places: processors, memory and kernel of this host and of a guest, as a user runs them.
 
-use crate::rig::{Rig, can_run, flat, process_of, says, signal, wait, words};
+use crate::rig::{Rig, can, can_run, flat, is_root, process_of, says, signal, wait, words};
 use crate::sshd::Sshd;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "1s", "--budget", "3s"];
 
@@ -78,6 +81,7 @@ fn what_makes_no_sense_is_refused_with_what_to_write() {
         ),
         (vec!["plan", "cpu", "--probe", "integr"], "unknown probe \"integr\""),
         (vec!["plan", "cpu", "--probe", "integer", "--bs", "4k"], "a probe has no \"bs\""),
+        (vec!["plan", "cpu", "--probe", "integer", "--rate_iops", "9"], "only udp takes a rate"),
         (vec!["plan", &file, "--probe", "copy(10B)"], "is less than"),
     ] {
         rig.complains(2, &args, &[said]);
@@ -258,4 +262,78 @@ fn a_network_that_cannot_be_measured_says_why() {
     ] {
         rig.complains(2, &args, &[said]);
     }
+}
+
+/// A control group with half of a processor; removed when it is dropped.
+struct HalfOfOne {
+    folder: PathBuf,
+    file: &'static str,
+}
+
+impl HalfOfOne {
+    fn new() -> Option<HalfOfOne> {
+        let old = Path::new("/sys/fs/cgroup/cpu");
+        let (root, file, text) = match old.is_dir() {
+            true => (old, "cpu.cfs_quota_us", "50000"),
+            false => (Path::new("/sys/fs/cgroup"), "cpu.max", "50000 100000"),
+        };
+        let folder = root.join(format!("iotax-it-{}", std::process::id()));
+        let made = is_root() && std::fs::create_dir(&folder).is_ok();
+        let half = HalfOfOne { folder, file };
+        let is_set = made && std::fs::write(half.folder.join(file), text).is_ok();
+        can("a control group that limits CPU time, as root", is_set).then_some(half)
+    }
+}
+
+impl Drop for HalfOfOne {
+    fn drop(&mut self) {
+        // Processes of a session over ssh end a moment after it.
+        let removed = (0..50).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            std::fs::remove_dir(&self.folder).is_ok() || !self.folder.exists()
+        });
+        assert!(removed || std::thread::panicking(), "{} is not empty", self.folder.display());
+    }
+}
+
+#[test]
+fn a_quota_of_cpu_time_is_named_and_leaves_no_verdict() {
+    let rig = Rig::new();
+    let Some(mut sshd) = Sshd::start(&rig, None) else { return };
+    let Some(half) = HalfOfOne::new() else { return };
+    sshd.serve_in_group("limited", &half.folder.join("cgroup.procs"));
+    // Longer than the 50 ms that the group gets of every 100 ms.
+    let args = ["run", "cpu", "cpu @ssh:limited", "--probe", "integer", "--slice", "200ms"];
+    let args = [&args[..], &["--min-time", "8s", "--budget", "16s", "--format", "json"]].concat();
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    drop(sshd);
+    assert!(output.status.success(), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdict = report["workloads"][0]["comparisons"][0].to_string();
+    let set =
+        format!("cpu: 0.5 processors ({}); it held threads back for", half.folder.join(half.file).display());
+    says(&verdict, &["at_limit", "\"of_baseline\":false", &set]);
+    let text = rig.expect(0, &["report", &rig.last_id()]);
+    says(&text, &["the difference is between two machines", "ran at a limit"]);
+}
+
+#[test]
+fn threads_that_share_processors_are_a_limit() {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if !(can("two processors", processors > 1) && can_run(&["taskset"])) {
+        return;
+    }
+    let rig = Rig::new();
+    let args = [&["run", "cpu", "cpu | null", "--probe", "integer", "--numjobs", "2"][..], QUICK].concat();
+    let inner = rig.command(&[&args[..], &["--format", "json"]].concat());
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0"]).arg(inner.get_program()).args(inner.get_args());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdict = report["workloads"][0]["comparisons"][0].to_string();
+    says(
+        &verdict,
+        &["at_limit", "processors allowed (", "; 2 threads share them; the stack ran at a limit too"],
+    );
 }

@@ -215,6 +215,11 @@ impl<'a> WorkloadView<'a> {
         self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
     }
 
+    /// Threads of a probe of processors, memory or the kernel.
+    pub fn threads_of_probe(&self) -> Option<u32> {
+        self.workload.probe.as_ref().filter(|_| !self.workload.needs_peer()).map(|probe| probe.numjobs)
+    }
+
     /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does for it.
     pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
         let in_guest = |at: &usize| self.worker(*at).is_some_and(|worker| worker.place.is_guest());

@@ -252,9 +252,7 @@ impl Pass<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::FarEnd;
     use iotax_host::guard::marker;
-    use iotax_model::scenario::Medium;
     use iotax_steps::Place;
     use std::path::Path;
 
@@ -273,7 +271,7 @@ mod tests {
             engine: None,
             owed: Vec::new(),
             others: Vec::new(),
-            far_end: FarEnd::of(&Medium::Cpu { place: Place::Host }),
+            far_end: None,
             serving: Default::default(),
         };
         let what = Unwritten { target: 0, order, bytes, parts: 1, data };

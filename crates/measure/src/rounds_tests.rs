@@ -2,7 +2,7 @@
 //! guest whose CPUs can be stopped.
 
 use super::*;
-use crate::bench::{FarEnd, Member, Offered};
+use crate::bench::{Member, Offered};
 use crate::places::Places;
 use iotax_host::facts::Facts;
 use iotax_layers::guest::DiskKey;
@@ -10,7 +10,7 @@ use iotax_layers::guest::qmp::Qmp;
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::precondition::Preconditioned;
 use iotax_model::record::{CpuTimes, Gate, LOST_PLACE, STOPPED, Slice, Warning};
-use iotax_model::scenario::{Medium, SteadyLimit};
+use iotax_model::scenario::SteadyLimit;
 use iotax_stats::noise::Noise;
 use iotax_steps::Place;
 use iotax_steps::engine::{EngineError, LoadEngine};
@@ -239,7 +239,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
         engine: None,
         owed: Vec::new(),
         others: Vec::new(),
-        far_end: FarEnd::of(&Medium::Cpu { place: Place::Host }),
+        far_end: None,
         serving: Default::default(),
     }
 }

@@ -2,9 +2,10 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, FarEnd, Member, Offered, Ready};
+use super::bench::{Bench, Member, Offered, Ready};
 use super::clusters;
 use super::course::Courses;
+use super::far_end::FarEnd;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::operator;
@@ -699,7 +700,7 @@ impl Session<'_> {
                 engine: exposed.engine,
                 owed: self.devices_in(&Place::Host),
                 others: self.places_below(*index, exposed),
-                far_end: FarEnd::of(&self.scenario.stacks[*index].medium),
+                far_end: FarEnd::of(&self.scenario.stacks[*index].medium, self.scenario),
                 serving: BTreeMap::new(),
             });
         }

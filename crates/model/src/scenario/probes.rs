@@ -19,8 +19,9 @@ const OF_MACHINE: &str =
 pub const NETWORK: &str = "network";
 const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
 
-/// The words of fio's that a probe takes.
-const TAKEN: [&str; 2] = ["numjobs", "cpus_allowed"];
+/// The words of fio's that a probe takes; the last is for datagrams alone.
+const TAKEN: [&str; 3] = ["numjobs", "cpus_allowed", RATE];
+const RATE: &str = "rate_iops";
 
 /// The workloads of a list of probes, each with as many threads on those processors as the words say.
 ///
@@ -36,7 +37,8 @@ pub(super) fn drafts(
     for (key, value) in words {
         if !TAKEN.contains(&key.as_str()) {
             let hint = "remove it, or give the load its own workload in a scenario file";
-            let why = format!("a probe has no \"{key}\"; it takes {}", TAKEN.join(" and "));
+            let why =
+                format!("a probe has no \"{key}\"; it takes {}, and udp {RATE}", TAKEN[..2].join(" and "));
             return Err(origin.error(key, Fault::hint(why, hint)));
         }
         job.set(key, value, origin);
@@ -53,7 +55,14 @@ pub(super) fn drafts(
                 },
             )
         })?;
-        let probe = ProbeSpec { numjobs: job.numjobs, cpus_allowed: job.cpus_allowed.clone(), ..probe };
+        if job.rate_iops.is_some() && probe.name != "udp" {
+            let why = format!("the probe \"{probe}\" runs as fast as it can; only udp takes a rate");
+            return Err(origin.error(RATE, Fault::hint(why, format!("leave {RATE} out"))));
+        }
+        let sent =
+            |rate: u64| rate.saturating_mul(u64::from(job.numjobs)).saturating_mul(probe.datagram_bytes());
+        let rate = job.rate_iops.map(sent);
+        let probe = ProbeSpec { numjobs: job.numjobs, cpus_allowed: job.cpus_allowed.clone(), rate, ..probe };
         let own = match probe.numjobs {
             1 => probe.to_string(),
             many => format!("{probe}-x{many}"),
@@ -203,5 +212,23 @@ impl Workload {
     /// What a unit of the probe is; `None`: it is a load.
     pub fn probe_unit(&self) -> Option<Unit> {
         self.probe.as_ref()?.unit().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_have_a_rate_and_nothing_else_has() {
+        let of = |list: &str| {
+            let words =
+                [("numjobs", "2"), ("rate_iops", "100")].map(|(key, value)| (key.into(), value.into()));
+            drafts(list, None, &words, &Origin::command_line())
+        };
+        let rate = |list: &str| of(list).unwrap()[0].probe.as_ref().unwrap().rate;
+        assert_eq!(rate("udp"), Some(2 * 100 * 1400));
+        assert_eq!(rate("udp(small-receive)"), Some(2 * 100 * 64));
+        assert!(of("tcp").unwrap_err().to_string().contains("only udp takes a rate"));
     }
 }
