@@ -245,9 +245,19 @@ fn a_network_that_cannot_be_measured_says_why() {
     for (args, said) in [
         (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is not an IPv4 or IPv6 address"),
         (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is not a port"),
-        (vec!["plan", "net:lab", "--probe", "rr"], "is a guest of the run, which has no network"),
-        (vec!["plan", "cpu", "--probe", "rr"], "needs a second place"),
-        (vec!["plan", "net:host | vm", "--probe", "rr"], "\"vm\" stands on a file or a device"),
+        (vec!["plan", "net:lab", "--probe", "rr"], "is a lab, which has no network"),
+        (vec!["plan", "cpu @ssh:a", "--probe", "rr"], "needs another place that answers"),
+        (vec!["plan", "net:host | vm", "--probe", "rr"], "has none; hint: write vm(net=tap)"),
+        (vec!["plan", "net:ssh:b | vm(net=tap)", "--probe", "rr"], "leads to this host and to other guests"),
+        (vec!["plan", "net:ssh:b @vm1", "--probe", "rr"], "leads to this host and no further"),
+        (vec!["plan", "net:vm1 @vm1", "--probe", "rr"], "is both ends"),
+        (vec!["plan", "net:guest @host", "--probe", "rr"], "unknown place \"guest\""),
+        (vec!["network", "host", "vm1", "--vm", "net=none"], "has no network"),
+        (vec!["network", "host", "vm1", "--vm", "cores=2"], "unknown option of \"vm\": \"cores\""),
+        (
+            vec!["plan", "cpu | vm(net=tap,image=/x.qcow2)", "--probe", "rr"],
+            "a system that knows nothing of it",
+        ),
         (vec!["network", "host", "host"], "is named twice"),
     ] {
         rig.complains(2, &args, &[said]);

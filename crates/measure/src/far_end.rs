@@ -29,6 +29,11 @@ impl FarEnd {
         let Medium::Net { to, address, port, .. } = medium else { return None };
         Some(FarEnd { place: to.clone(), address: *address, port: *port })
     }
+
+    /// That of a stack: this host, where it names none.
+    pub(super) fn of_ready(ready: &Ready) -> FarEnd {
+        ready.far_end.clone().unwrap_or(FarEnd { place: Place::Host, address: None, port: None })
+    }
 }
 
 /// The other end listens from now on: the probe, once for each of the addresses at which that end may be reached.
@@ -41,7 +46,7 @@ pub(super) fn listening(
     worker: u32,
     probe: &ProbeSpec,
 ) -> Result<Vec<ProbeSpec>> {
-    let Some(mut end) = ready.far_end.clone() else { return Ok(vec![probe.clone()]) };
+    let mut end = FarEnd::of_ready(ready);
     if ready.is_in(&end.place) {
         // Nobody from outside has to reach what is measured within a place.
         end.address.get_or_insert(Ipv4Addr::LOCALHOST.into());
