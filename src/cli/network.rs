@@ -16,7 +16,7 @@ const MOST_PLACES: usize = 12;
 pub struct Args {
     #[command(flatten)]
     output: report::Output,
-    /// host (this one), ssh:HOST, or vm, vm1, vm2, ... (guests that iotax starts); add the address to reach it at if needed:
+    /// host (this one), ssh:HOST, or vm, vm1, vm2, ... (guests made for the run); add the address to reach it at if needed:
     /// ssh:b,address=10.0.0.2
     #[arg(value_name = "PLACE", num_args = 2.., required = true)]
     places: Vec<String>,

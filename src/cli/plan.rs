@@ -751,7 +751,6 @@ mod tests {
             name: "w".into(),
             jobs: vec![iotax_load::Job::default()],
             probe: None,
-            answered_here: false,
             engine: None,
             sweep: None,
         };

@@ -327,7 +327,7 @@ impl<'a> WorkloadView<'a> {
     pub fn absence(&self, at: usize) -> Figure {
         let side = &self.sides[at];
         let stack = &self.run.start.scenario.stacks[at];
-        if !self.workload.is_for(stack) {
+        if !self.workload.is_for(stack, &self.run.start.scenario.stacks) {
             let lacking = if self.workload.needs_peer() { "other end" } else { "device" };
             return Figure::missing(format!("it has no {lacking}, and is not measured under this"));
         }

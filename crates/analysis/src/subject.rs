@@ -87,7 +87,7 @@ mod tests {
     use iotax_load::Rw;
 
     fn workload(jobs: Vec<Job>) -> Workload {
-        Workload { name: "w".into(), jobs, probe: None, answered_here: false, engine: None, sweep: None }
+        Workload { name: "w".into(), jobs, probe: None, engine: None, sweep: None }
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl Twin {
             false => format!("twin{place}"),
         };
         let sweep = (!at.is_empty()).then(|| SweepPoint { sweep: "twin".into(), at });
-        Workload { name, jobs: vec![job.clone()], probe: None, answered_here: false, engine: None, sweep }
+        Workload { name, jobs: vec![job.clone()], probe: None, engine: None, sweep }
     }
 
     fn workers(&mut self, workload: &Workload) {

@@ -63,7 +63,7 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
-    /// The other end of a network.
+    /// The other end of a network, where the stack names one.
     pub far_end: Option<FarEnd>,
     /// Threads that serve its I/O, other than the load, by their places.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
@@ -288,9 +288,9 @@ impl Bench<'_> {
                 stack: ready.stack.clone(),
                 workload: self.workload.name.clone(),
                 place: member.place.clone(),
-                target: match ready.far_end.as_ref().filter(|_| self.workload.needs_peer()) {
-                    Some(end) => end.place.to_string(),
-                    None => member.path(0),
+                target: match self.workload.needs_peer() {
+                    true => FarEnd::of_ready(ready).place.to_string(),
+                    false => member.path(0),
                 },
                 others: (1..targets.len()).map(|at| member.path(at)).collect(),
                 bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
@@ -334,10 +334,9 @@ impl Bench<'_> {
                 for place in places {
                     bench.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
                 }
-                if let Some(end) =
-                    bench.ready[worker].far_end.as_ref().filter(|_| bench.workload.needs_peer())
-                {
-                    bench.places.get(&end.place)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
+                if bench.workload.needs_peer() {
+                    let end = FarEnd::of_ready(&bench.ready[worker]).place;
+                    bench.places.get(&end)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
                 }
                 bench.prepared.remove(&worker);
             }

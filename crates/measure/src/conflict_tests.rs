@@ -186,7 +186,7 @@ proptest! {
         baseline in 0usize..8,
     ) {
         let job = Job { rw, verify, ..Job::default() };
-        let workload = Workload { name: "w".into(), jobs: vec![job], probe: None, answered_here: false, engine: None, sweep: None };
+        let workload = Workload { name: "w".into(), jobs: vec![job], probe: None, engine: None, sweep: None };
         let baseline = baseline.min(stacks.len() - 1);
         let scenario = Scenario {
             stacks, baseline, workloads: vec![workload], ..Scenario::of_nothing("test", None)
@@ -217,14 +217,7 @@ fn many(medium: &Medium, rw: Rw, count: usize) -> Scenario {
         state: None,
     };
     let job = Job { rw, ..Job::default() };
-    let workload = Workload {
-        name: "w".into(),
-        jobs: vec![job],
-        probe: None,
-        answered_here: false,
-        engine: None,
-        sweep: None,
-    };
+    let workload = Workload { name: "w".into(), jobs: vec![job], probe: None, engine: None, sweep: None };
     let stacks = (0..count).map(stack).collect();
     Scenario { stacks, workloads: vec![workload], ..Scenario::of_nothing("test", None) }
 }

@@ -5,7 +5,7 @@ use super::bench::{PREPARE_LIMIT, Ready, sample};
 use super::places::Places;
 use anyhow::{Result, ensure};
 use iotax_model::record::{Better, ON_WIRE, Sample, Value};
-use iotax_model::scenario::{Medium, Scenario};
+use iotax_model::scenario::Medium;
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::{Exchange, Way};
 use iotax_steps::Place;
@@ -24,13 +24,15 @@ pub struct FarEnd {
 }
 
 impl FarEnd {
-    /// Of a medium that is a network; of another this host, where the scenario's network probes are answered here.
-    pub fn of(medium: &Medium, scenario: &Scenario) -> Option<FarEnd> {
-        if let Medium::Net { to, address, port, .. } = medium {
-            return Some(FarEnd { place: to.clone(), address: *address, port: *port });
-        }
-        let is_here = scenario.workloads.iter().any(|workload| workload.answered_here);
-        is_here.then_some(FarEnd { place: Place::Host, address: None, port: None })
+    /// Of a medium that is a network.
+    pub fn of(medium: &Medium) -> Option<FarEnd> {
+        let Medium::Net { to, address, port, .. } = medium else { return None };
+        Some(FarEnd { place: to.clone(), address: *address, port: *port })
+    }
+
+    /// That of a stack: this host, where it names none.
+    pub(super) fn of_ready(ready: &Ready) -> FarEnd {
+        ready.far_end.clone().unwrap_or(FarEnd { place: Place::Host, address: None, port: None })
     }
 }
 
@@ -44,7 +46,7 @@ pub(super) fn listening(
     worker: u32,
     probe: &ProbeSpec,
 ) -> Result<Vec<ProbeSpec>> {
-    let Some(mut end) = ready.far_end.clone() else { return Ok(vec![probe.clone()]) };
+    let mut end = FarEnd::of_ready(ready);
     if ready.is_in(&end.place) {
         // Nobody from outside has to reach what is measured within a place.
         end.address.get_or_insert(Ipv4Addr::LOCALHOST.into());

@@ -105,7 +105,7 @@ mod tests {
     use iotax_stats::rounds::Part;
 
     fn workload(jobs: Vec<Job>) -> Workload {
-        Workload { name: "w".into(), jobs, probe: None, answered_here: false, engine: None, sweep: None }
+        Workload { name: "w".into(), jobs, probe: None, engine: None, sweep: None }
     }
 
     fn rounds(rates: &[f64]) -> Vec<Round> {

@@ -265,7 +265,6 @@ impl Rig {
                 name: "w".into(),
                 jobs: vec![Job::default()],
                 probe: None,
-                answered_here: false,
                 engine: None,
                 sweep: None,
             },

@@ -396,7 +396,7 @@ impl Session<'_> {
         index: usize,
     ) -> Result<Ended> {
         let workload = &self.scenario.workloads[index];
-        let is_for = |one: &&Ready| workload.is_for(&self.scenario.stacks[one.index]);
+        let is_for = |one: &&Ready| workload.is_for(&self.scenario.stacks[one.index], &self.scenario.stacks);
         let ready: &[Ready] = &ready.iter().filter(is_for).cloned().collect::<Vec<_>>();
         if ready.is_empty() {
             return self.after_visit(layout, planned, &workload.name.clone(), Ended::Visit);
@@ -700,7 +700,7 @@ impl Session<'_> {
                 engine: exposed.engine,
                 owed: self.devices_in(&Place::Host),
                 others: self.places_below(*index, exposed),
-                far_end: FarEnd::of(&self.scenario.stacks[*index].medium, self.scenario),
+                far_end: FarEnd::of(&self.scenario.stacks[*index].medium),
                 serving: BTreeMap::new(),
             });
         }

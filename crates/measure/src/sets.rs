@@ -258,7 +258,6 @@ mod tests {
             name: "w".into(),
             jobs: vec![Job { rw, ..Job::default() }],
             probe: None,
-            answered_here: false,
             engine: None,
             sweep: None,
         };

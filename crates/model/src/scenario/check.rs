@@ -454,8 +454,8 @@ impl Parts {
         };
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
-        self.notes.extend(probes::answer_here(&self.stacks, &mut workloads));
         probes::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("probe"))?;
+        self.notes.extend(probes::note_network(&self.stacks, &workloads));
         let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
         let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
         operator::check(&self.stacks, &self.operators, alone).map_err(|(stack, fault)| {

@@ -203,7 +203,7 @@ impl Draft {
         let (name, probe, sweep) = (self.name.clone(), self.probe.clone(), self.sweep.clone());
         // A probe is no matter of engines.
         let engine = self.engine.filter(|_| probe.is_none());
-        Ok(Workload { name, jobs, probe, answered_here: false, engine, sweep })
+        Ok(Workload { name, jobs, probe, engine, sweep })
     }
 }
 

@@ -590,9 +590,6 @@ pub struct Workload {
     /// A probe of the place in place of jobs on the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSpec>,
-    /// It is a network probe, and this host is the other end.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub answered_here: bool,
     /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: chosen by what the target does.
     pub engine: Option<Engine>,
     /// Of a sweep, which point it is.

@@ -105,24 +105,23 @@ fn parted(list: &str) -> Vec<&str> {
 /// # Errors
 /// Which stack and which workload.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
-    if let Some(probe) = workloads.iter().find(|workload| workload.needs_peer()) {
-        let measured = stacks.iter().filter(|stack| probe.is_for(stack));
-        measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
-    }
-    let unmeasured = workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack)));
-    let unloaded = stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack)));
+    let unmeasured =
+        workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack, stacks)));
+    let unloaded =
+        stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack, stacks)));
     let unfit = unmeasured.zip(stacks.first()).or(workloads.first().zip(unloaded));
     if let Some((probe, stack)) = unfit.filter(|(workload, _)| workload.needs_peer()) {
-        return Err(Fault::hint(
-            format!("the probe \"{}\" needs a second place, and \"{}\" names none", probe.name, stack.text),
-            "write net:ssh:B @ssh:A for the network from A to B",
-        ));
+        return Err(nameless(stack, &probe.name));
     }
     if let Some((load, stack)) = unfit {
         return Err(Fault::hint(
             format!("\"{}\" has no device, and the load \"{}\" needs one", stack.text, load.name),
             "name probes (--probe integer,copy), or a file or device in place of cpu",
         ));
+    }
+    for probe in workloads.iter().filter(|workload| workload.needs_peer()) {
+        let measured = stacks.iter().filter(|stack| probe.is_for(stack, stacks));
+        measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
     let probe = workloads.iter().find(|workload| workload.probe.is_some());
     let by_fio = stacks.iter().find(|stack| stack.medium.agent() == Agent::Fio);
@@ -152,22 +151,23 @@ fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
     let is_lab = || stack.medium.members().iter().any(|one| matches!(one, Medium::Drive { .. }));
     match is_net || !(stack.places().iter().any(Place::is_ssh) || is_lab()) {
         true => Ok(()),
-        false => Err(Fault::hint(
-            format!("the probe \"{probe}\" needs a second place, and \"{}\" names none", stack.text),
-            "write net:ssh:B @ssh:A for the network from A to B",
-        )),
+        false => Err(nameless(stack, probe)),
     }
 }
 
-/// Where no stack names another place this host is the other end of network probes; what a reader must know of that.
-pub(super) fn answer_here(stacks: &[Stack], workloads: &mut [Workload]) -> Option<String> {
-    let is_named = stacks.iter().flat_map(|stack| stack.medium.members()).any(|one| one.far_end().is_some());
-    for workload in workloads.iter_mut() {
-        workload.answered_here = workload.needs_peer() && !is_named;
-    }
-    workloads.iter().any(|workload| workload.answered_here).then(|| {
-        "network probes are answered by this host: its own processes reach it over the loopback, without a card, and guests over \
-         their virtio-net card, a tap device and a bridge"
+fn nameless(stack: &Stack, probe: &str) -> Fault {
+    let why =
+        format!("the probe \"{probe}\" needs another place that answers, and \"{}\" names none", stack.text);
+    Fault::hint(why, "write net:ssh:B @ssh:A for the network from A to B")
+}
+
+/// What a reader of network probes must know of stacks that name no other place.
+pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
+    let nameless = |stack: &Stack| stack.medium.far_end().is_none();
+    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().any(nameless);
+    is_noted.then(|| {
+        "network: where a stack names no other end (net:...), this host is it: a process of the host reaches it over the loopback, \
+         without a card; a guest over its virtio-net card, a tap device and a bridge"
             .to_owned()
     })
 }
@@ -199,13 +199,14 @@ impl Workload {
         self.probe.as_ref().and_then(|probe| probe.definition().ok()).is_some_and(|found| found.needs_peer)
     }
 
-    /// Whether a stack is measured under it: a load needs a device, a probe of a network another place that answers.
-    pub fn is_for(&self, stack: &Stack) -> bool {
-        let has = |of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
-        let is_net = has(|one| matches!(one, Medium::Net { .. }));
+    /// Whether that one of a scenario's stacks is measured under it. A load needs a device. A probe of a network is for those that
+    /// name the other end, unless none does: then this host answers all.
+    pub fn is_for(&self, stack: &Stack, stacks: &[Stack]) -> bool {
+        let is_net = |stack: &Stack| stack.medium.far_end().is_some();
+        let is_cpu = || stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));
         match self.probe {
-            Some(_) => is_net || self.answered_here || !self.needs_peer(),
-            None => !is_net && !has(|one| matches!(one, Medium::Cpu { .. })),
+            Some(_) => !self.needs_peer() || is_net(stack) || !stacks.iter().any(is_net),
+            None => !is_net(stack) && !is_cpu(),
         }
     }
 
