@@ -201,7 +201,7 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
         "net:vm1",
         "net:vm0 @vm1",
         "net:host | vm(net=tap,vhost=on,net-queues=2)",
-        "cpu | vm(vcpus=1,net=tap)",
+        "net:host | vm(vcpus=1,net=tap)",
     ];
     let request =
         Request { probe: Some("tcp".into()), vm: Some("memory=256MiB".into()), ..Request::default() };
