@@ -1,7 +1,8 @@
 //! Probes of places: processors, memory and kernel of this host and of a guest, as a user runs them.
 
-use crate::rig::{Rig, can, can_run, is_root, says, words};
+use crate::rig::{Rig, can, can_run, flat, is_root, process_of, says, signal, wait, words};
 use crate::sshd::Sshd;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,6 +41,29 @@ fn a_probe_runs_beside_loads_where_a_stack_is_loaded() {
     let report = rig.json(&[&["run", path.to_str().unwrap()][..], QUICK].concat());
     assert_eq!(report["workloads"][1]["subject"], "system calls x 2");
     assert!(report["workloads"][0]["rows"][0]["bytes_per_s"]["value"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_network_is_measured_beside_storage_each_by_what_is_for_it() {
+    let rig = Rig::new();
+    let file = rig.file("a.img", 32);
+    let scenario = format!(
+        "[stack.file]\ntext = \"{file}\"\n[stack.null]\ntext = \"{file} | null\"\n[stack.net]\ntext = \"net:host\"\n\
+         [[workload]]\nrw = \"randread\"\n[[workload]]\nprobe = \"tcp(receive)\"\n"
+    );
+    std::fs::write(rig.path("both.toml"), scenario).unwrap();
+    let path = rig.path("both.toml");
+    let report = rig.json(&[&["run", path.to_str().unwrap()][..], QUICK].concat());
+    let [load, tcp] = [0, 1].map(|at| &report["workloads"][at]);
+    let rounds = |workload: &Value| {
+        let rows = workload["rows"].as_array().unwrap();
+        rows.iter().map(|row| row["rounds"].as_u64().unwrap() > 0).collect::<Vec<_>>()
+    };
+    assert_eq!((rounds(load), rounds(tcp)), (vec![true, true, false], vec![false, false, true]));
+    let compared = |workload: &Value| workload["comparisons"].as_array().unwrap().len();
+    assert_eq!((compared(load), compared(tcp)), (1, 0), "a network is no stack of a load");
+    let none = &load["rows"][2]["iops"];
+    assert_eq!(none["reason"], "it has no device, and is not measured under this");
 }
 
 #[test]
@@ -106,6 +130,93 @@ fn places_are_measured_each_with_each_over_their_network() {
 }
 
 #[test]
+fn tools_of_a_network_have_their_server_started_and_ended() {
+    let rig = Rig::new();
+    if !can_run(&["iperf3", "sockperf"]) {
+        return;
+    }
+    let port = free_port();
+    let stack = format!("net:host,address=127.0.0.1,port={port}");
+    let probes = "iperf3(tcp),iperf3(udp),sockperf(udp),tcp";
+    let report = rig.json(&["run", &stack, "--probe", probes, "--min-time", "4s", "--budget", "4s"]);
+    let [tcp, udp, latency, own] = [0, 1, 2, 3].map(|at| &report["workloads"][at]["rows"][0]);
+    for row in [tcp, own] {
+        assert!(row["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{row}");
+        assert!(row["network"]["cpu_there_per_kib"]["value"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["network"]["sent_again_per_gib"]["value"].is_number(), "{row}");
+    }
+    assert!(
+        udp["network"]["lost"]["value"].is_number() && udp["network"]["sent"]["value"].is_number(),
+        "{udp}"
+    );
+    assert!(latency["iops"]["value"].as_f64().unwrap() > 100.0, "half a round trip in ns: {latency}");
+    for row in [tcp, udp, latency] {
+        let [best, median, mean] = ["best", "median", "mean"].map(|one| row["runs"][one].as_f64().unwrap());
+        assert!(best > 0.0 && median > 0.0 && mean > 0.0 && row["runs"]["runs"].as_u64() > Some(0), "{row}");
+    }
+    assert!(own["runs"].is_null(), "resident: {own}");
+    let text = rig.expect(0, &["report", &rig.last_id(), "-v"]);
+    says(&text, &["Runs of the tool", "best", "Losses and CPU time of the network", "CPU/KiB there"]);
+    std::net::TcpListener::bind(("127.0.0.1", port)).expect("nothing listens any more");
+}
+
+#[test]
+fn the_server_of_a_tool_is_started_in_the_other_place() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    if !can_run(&["iperf3"]) {
+        return;
+    }
+    let args = [
+        "run",
+        "net:ssh:elsewhere,address=127.0.0.1",
+        "--probe",
+        "iperf3",
+        "--budget",
+        "3s",
+        "--format",
+        "json",
+    ];
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let row = &report["workloads"][0]["rows"][0];
+    assert_eq!(row["ends"], serde_json::json!(["host", "ssh:elsewhere"]));
+    assert!(row["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{row}");
+    // A taken port is refused there.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let stack = format!("net:ssh:elsewhere,address=127.0.0.1,port={port}");
+    let output =
+        rig.command(&["run", &stack, "--probe", "iperf3"]).env("IOTAX_SSH_CONFIG", &sshd.config).output();
+    let said = words(&output.unwrap());
+    let expected = format!(
+        "ssh:elsewhere: the server of iperf3(tcp): cannot listen at 127.0.0.1:{port}: the port is taken"
+    );
+    assert!(flat(&said).contains(&expected), "{said}");
+}
+
+#[test]
+fn the_server_of_a_tool_dies_with_a_run_that_is_killed() {
+    let rig = Rig::new();
+    if !can_run(&["iperf3"]) {
+        return;
+    }
+    let port = free_port();
+    let stack = format!("net:host,address=127.0.0.1,port={port}");
+    let mut run = rig.spawn(&["run", &stack, "--probe", "iperf3", "--min-time", "60s"]);
+    let server = || process_of("", &format!("iperf3\0-s\0-B\0127.0.0.1\0-p\0{port}\0"));
+    wait(|| server().is_some(), 30, "a server");
+    signal(&run, Signal::KILL);
+    run.wait().unwrap();
+    wait(|| server().is_none(), 10, "its end");
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
 fn two_hosts_are_compared_without_a_device() {
     let rig = Rig::new();
     let Some(sshd) = Sshd::start(&rig, None) else { return };
@@ -134,9 +245,19 @@ fn a_network_that_cannot_be_measured_says_why() {
     for (args, said) in [
         (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is not an IPv4 or IPv6 address"),
         (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is not a port"),
-        (vec!["plan", "net:lab", "--probe", "rr"], "is a guest of the run, which has no network"),
-        (vec!["plan", "cpu", "--probe", "rr"], "needs a second place"),
-        (vec!["plan", "net:host | vm", "--probe", "rr"], "\"vm\" stands on a file or a device"),
+        (vec!["plan", "net:lab", "--probe", "rr"], "is a lab, which has no network"),
+        (vec!["plan", "cpu @ssh:a", "--probe", "rr"], "needs another place that answers"),
+        (vec!["plan", "net:host | vm", "--probe", "rr"], "has none; hint: write vm(net=tap)"),
+        (vec!["plan", "net:ssh:b | vm(net=tap)", "--probe", "rr"], "leads to this host and to other guests"),
+        (vec!["plan", "net:ssh:b @vm1", "--probe", "rr"], "leads to this host and no further"),
+        (vec!["plan", "net:vm1 @vm1", "--probe", "rr"], "is both ends"),
+        (vec!["plan", "net:guest @host", "--probe", "rr"], "unknown place \"guest\""),
+        (vec!["network", "host", "vm1", "--vm", "net=none"], "has no network"),
+        (vec!["network", "host", "vm1", "--vm", "cores=2"], "unknown option of \"vm\": \"cores\""),
+        (
+            vec!["plan", "cpu | vm(net=tap,image=/x.qcow2)", "--probe", "rr"],
+            "a system that knows nothing of it",
+        ),
         (vec!["network", "host", "host"], "is named twice"),
     ] {
         rig.complains(2, &args, &[said]);

@@ -14,6 +14,7 @@ mod figure;
 pub mod imported;
 pub mod layers;
 pub mod precondition;
+mod probe;
 pub mod published;
 pub mod ratios;
 pub mod states;
@@ -35,11 +36,11 @@ pub use iotax_model::record::GuestDisk;
 pub use iotax_model::record::Place;
 use iotax_model::record::state::COMPLETE;
 use iotax_model::scenario::SweepPoint;
-use iotax_probe::{ProbeSpec, Unit};
 use iotax_stats::Verdict;
 use iotax_stats::pilot::Pattern;
 use layers::LayerReport;
 use precondition::PreconditionReport;
+pub use probe::{NetworkRow, ProbeReport, ToolRuns};
 use published::PublishedFindings;
 use ratios::RatioTable;
 use serde::Serialize;
@@ -210,32 +211,11 @@ pub struct WorkloadFindings {
     /// Stacks against the most that their drives allow, where that is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub efficiency: Vec<Efficiency>,
+    /// Added latency of a load with one I/O in flight, in round trips of the network that stacks cross, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub round_trips: Vec<String>,
     /// The stack taken apart, if asked for.
     pub bill: Option<Bill>,
-}
-
-/// What a probe counts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProbeReport {
-    /// Head of its figures: `passes/s`, `throughput`, `mean`.
-    pub head: String,
-    /// What one unit does.
-    pub about: &'static str,
-    /// Its relative among the field's tools.
-    pub relative: &'static str,
-}
-
-impl ProbeReport {
-    /// That of a probe that this version knows.
-    pub fn of(probe: &ProbeSpec) -> Option<ProbeReport> {
-        let found = probe.definition().ok()?;
-        let head = match probe.unit().ok()? {
-            Unit::Count(what) => format!("{what}/s"),
-            Unit::Bytes => "throughput".to_owned(),
-            Unit::Time(_) => "mean".to_owned(),
-        };
-        Some(ProbeReport { head, about: found.about, relative: found.relative })
-    }
 }
 
 impl WorkloadFindings {
@@ -344,6 +324,12 @@ pub struct Row {
     /// Of several targets in a place (disks of a guest, members of an `each`): each by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetRow>,
+    /// Of a tool: its single runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<ToolRuns>,
+    /// Of a network probe: losses, and the CPU time of its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkRow>,
     /// What serves its I/O beside the load; `None`: nothing is known of it, or only a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving: Option<EngineReport>,

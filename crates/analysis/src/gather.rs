@@ -12,6 +12,7 @@ use iotax_stats::ratio::Total;
 use iotax_stats::refusal::KEPT_UP;
 use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Add;
 
 /// Visit and round.
 pub type RoundId = (u32, u32);
@@ -75,6 +76,8 @@ pub struct RoundTotal {
     pub throttled_s: f64,
     /// What the threads computed that serve the I/O beside the load, if every slice says it.
     pub engine_ns: Option<f64>,
+    /// What a network probe saw beside its result, if every slice says it.
+    pub exchanged: Option<Exchanged>,
     /// Latencies of all directions.
     pub latency: Total,
     /// What of I/Os, bytes and latencies is of each direction, in the order of [`Way::ALL`].
@@ -91,6 +94,32 @@ pub struct RoundTotal {
     pub late: f64,
     /// How often one of these was run again.
     pub run_again: u32,
+}
+
+/// What a network probe saw beside its result, both ways together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Exchanged {
+    /// Datagrams that were sent in the windows.
+    pub sent: f64,
+    /// Those of them, or requests, of which nothing arrived.
+    pub lost: f64,
+    /// TCP segments that were sent again in the whole slices.
+    pub sent_again: f64,
+    /// CPU time of the other end in the whole slices.
+    pub peer_ns: f64,
+}
+
+impl Add for Exchanged {
+    type Output = Exchanged;
+
+    fn add(self, more: Exchanged) -> Exchanged {
+        Exchanged {
+            sent: self.sent + more.sent,
+            lost: self.lost + more.lost,
+            sent_again: self.sent_again + more.sent_again,
+            peer_ns: self.peer_ns + more.peer_ns,
+        }
+    }
 }
 
 /// Sums of one of several places over one round.
@@ -453,6 +482,7 @@ impl Side {
         round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
         round.throttled_s += of_all_places(slice).map_or(0.0, |cpu| cpu.throttled_ns as f64 / 1e9);
         round.engine_ns = joined(first, round.engine_ns, found.engine_ns);
+        round.exchanged = joined(first, round.exchanged, found.exchanged);
         let joined_in = |part: &SlicePart| round.parts.contains_key(&part.place);
         round.spoiled |=
             !first && (slice.parts.len() != round.parts.len() || !slice.parts.iter().all(joined_in));
@@ -641,7 +671,7 @@ fn busy_s(slice: &Slice) -> f64 {
 }
 
 /// A sum that is there only if every part is.
-fn joined(first: bool, sum: Option<f64>, part: Option<f64>) -> Option<f64> {
+fn joined<T: Add<Output = T>>(first: bool, sum: Option<T>, part: Option<T>) -> Option<T> {
     if first { part } else { Some(sum? + part?) }
 }
 
@@ -658,6 +688,7 @@ pub(super) struct Samples {
     engine_ns: Option<f64>,
     in_flight_ns: Option<f64>,
     served_ns: Option<f64>,
+    exchanged: Option<Exchanged>,
     frames: Vec<(LatencySource, u64)>,
     pub(super) failed: Option<String>,
 }
@@ -695,6 +726,10 @@ impl Samples {
             "engine.cpu" => self.engine_ns = Some(value),
             "in_flight" => self.in_flight_ns = Some(value),
             "served" => self.served_ns = Some(value),
+            "net.sent" => self.exchanged.get_or_insert_default().sent = value,
+            "net.lost" => self.exchanged.get_or_insert_default().lost = value,
+            "net.retransmits" => self.exchanged.get_or_insert_default().sent_again = value,
+            "net.peer_cpu" => self.exchanged.get_or_insert_default().peer_ns = value,
             _ => {}
         }
     }

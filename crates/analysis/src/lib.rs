@@ -40,6 +40,7 @@ mod machines;
 mod neighbours;
 mod pairing;
 pub mod precondition;
+mod probes;
 mod published;
 mod ratios;
 mod reading;
@@ -86,6 +87,7 @@ pub fn findings(run: &RunData) -> Findings {
     workloads.iter_mut().flat_map(|workload| &mut workload.arrays).for_each(states::reword);
     for (at, workload) in workloads.iter_mut().enumerate() {
         workload.efficiency = efficiency::of(&readings, at, &workload.rows);
+        workload.round_trips = efficiency::trips(&readings, at, &workload.charges);
     }
     let durability = durability::durability(run);
     let others = readings.iter().filter_map(neighbours::busy).map(|(_, part)| part).reduce(f64::max);
@@ -137,7 +139,11 @@ pub fn findings(run: &RunData) -> Findings {
 
 fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
     let scenario = &reading.run.start.scenario;
-    let others = || (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
+    let is_loaded = |at: &usize| reading.workload.is_for(&scenario.stacks[*at], &scenario.stacks);
+    let others = || {
+        let all = (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
+        all.filter(|at| is_loaded(at) && is_loaded(&scenario.baseline))
+    };
     let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
     let mut judged = Judged::default();
     others().for_each(|at| judged.add(reading, [scenario.baseline, at]));
@@ -172,6 +178,7 @@ fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
         beside: baseline::beside(reading),
         crowds: crowd::crowds(reading),
         efficiency: Vec::new(),
+        round_trips: Vec::new(),
         bill,
     };
     (found, estimates)

@@ -10,7 +10,7 @@ use iotax_load::{EngineName, Rw};
 use iotax_model::record::{
     Generator, IO_ERRORS, Place, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
 };
-use iotax_model::scenario::Workload;
+use iotax_model::scenario::{Stack, Workload};
 use iotax_stats::Refusal;
 use iotax_store::RunData;
 use iotax_units::grouped;
@@ -326,7 +326,12 @@ impl<'a> WorkloadView<'a> {
     /// Why a stack has no figures.
     pub fn absence(&self, at: usize) -> Figure {
         let side = &self.sides[at];
-        let name = &self.run.start.scenario.stacks[at].name;
+        let stack = &self.run.start.scenario.stacks[at];
+        if !self.workload.is_for(stack, &self.run.start.scenario.stacks) {
+            let lacking = if self.workload.needs_peer() { "other end" } else { "device" };
+            return Figure::missing(format!("it has no {lacking}, and is not measured under this"));
+        }
+        let name = &stack.name;
         let failure = side.failed.clone().or_else(|| self.failure_of(name));
         match failure {
             Some(reason) => Figure::Failed { reason },
@@ -363,13 +368,14 @@ pub fn is_ordinary(reason: &str) -> bool {
     ended_as_asked(reason) || ["interrupted", "complete"].contains(&reason)
 }
 
-/// By stack; a stack is emulated if any of its workers runs in a place that is.
+/// By stack; a stack is emulated if any of its workers runs in a place that is, or the other end of its network is one.
 fn emulated(run: &RunData) -> Vec<Option<String>> {
     let places: HashMap<&Place, &String> =
         run.places.iter().filter_map(|place| Some((&place.place, place.emulated.as_ref()?))).collect();
-    let of = |stack: &str| {
-        let mut workers = run.workers.iter().filter(|worker| worker.stack == stack);
-        workers.find_map(|worker| places.get(&worker.place)).map(|reason| (*reason).clone())
+    let of = |stack: &Stack| {
+        let workers = run.workers.iter().filter(|worker| worker.stack == stack.name);
+        let mut ends = workers.map(|worker| &worker.place).chain(stack.medium.far_end());
+        ends.find_map(|place| places.get(place)).map(|reason| (*reason).clone())
     };
-    run.start.scenario.stacks.iter().map(|stack| of(&stack.name)).collect()
+    run.start.scenario.stacks.iter().map(of).collect()
 }

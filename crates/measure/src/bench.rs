@@ -2,6 +2,7 @@
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
 use super::clusters::Watched;
+use super::far_end::{self, FarEnd};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::places::{Places, Reached, runs_apart};
@@ -11,25 +12,23 @@ use super::together::{self, Together};
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::{
-    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, ON_WIRE, Purpose, Record, STOPPED, Sample,
-    Slice, ThreadId, Value, Warning, WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
+    ThreadId, Value, Warning, WorkerUp,
 };
-use iotax_model::scenario::{Engine, Medium, Workload};
+use iotax_model::scenario::{Engine, Workload};
 use iotax_probe::ProbeSpec;
-use iotax_probe::net::{Exchange, Way};
+use iotax_probe::net::Exchange;
 use iotax_stats::rounds::Part;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::Stop;
 use iotax_steps::threads::ServingThread;
-use iotax_steps::wire::message::{Prepared, Ran, Request, Response};
+use iotax_steps::wire::message::{Ran, Request, Response};
 use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
-use iotax_steps::wire::{Peer, WireError};
 use iotax_steps::{Place, engine};
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -64,27 +63,10 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
-    /// The other end of a network.
+    /// The other end of a network, where the stack names one.
     pub far_end: Option<FarEnd>,
     /// Threads that serve its I/O, other than the load, by their places.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
-}
-
-/// The place that answers network probes.
-#[derive(Clone, Debug)]
-pub struct FarEnd {
-    /// Which.
-    pub(super) place: Place,
-    address: Option<IpAddr>,
-    port: Option<u16>,
-}
-
-impl FarEnd {
-    /// Of a medium that is a network.
-    pub fn of(medium: &Medium) -> Option<FarEnd> {
-        let Medium::Net { to, address, port, .. } = medium else { return None };
-        Some(FarEnd { place: to.clone(), address: *address, port: *port })
-    }
 }
 
 /// A place that a stack is loaded in.
@@ -292,7 +274,7 @@ impl Bench<'_> {
                     let probes = &probes;
                     scope.spawn(move || match probes.as_slice() {
                         [] => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
-                        [others @ .., last] => prepare_probe(&mut place.peer, number, (others, last)),
+                        [others @ .., last] => far_end::prepare(&mut place.peer, number, (others, last)),
                     })
                 })
                 .collect();
@@ -306,9 +288,9 @@ impl Bench<'_> {
                 stack: ready.stack.clone(),
                 workload: self.workload.name.clone(),
                 place: member.place.clone(),
-                target: match &ready.far_end {
-                    Some(end) => end.place.to_string(),
-                    None => member.path(0),
+                target: match self.workload.needs_peer() {
+                    true => FarEnd::of_ready(ready).place.to_string(),
+                    false => member.path(0),
                 },
                 others: (1..targets.len()).map(|at| member.path(at)).collect(),
                 bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
@@ -321,11 +303,11 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The probe that a worker is, as [`listening`] has it. None: the worker is a load.
+    /// The probe that a worker is, as [`far_end::listening`] has it. None: the worker is a load.
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
         match self.workload.needs_peer() {
-            true => listening(self.places, &self.ready[worker], worker as u32, probe),
+            true => far_end::listening(self.places, &self.ready[worker], worker as u32, probe),
             false => Ok(vec![probe.clone()]),
         }
     }
@@ -352,10 +334,9 @@ impl Bench<'_> {
                 for place in places {
                     bench.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
                 }
-                if let Some(end) =
-                    bench.ready[worker].far_end.as_ref().filter(|_| bench.workload.needs_peer())
-                {
-                    bench.places.get(&end.place)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
+                if bench.workload.needs_peer() {
+                    let end = FarEnd::of_ready(&bench.ready[worker]).place;
+                    bench.places.get(&end)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
                 }
                 bench.prepared.remove(&worker);
             }
@@ -731,7 +712,7 @@ impl Bench<'_> {
         let mut samples = self.samples(&done.result)?;
         let engine = done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, Value::Value(ns)));
         samples.extend(engine);
-        samples.extend(done.exchange.iter().flat_map(of_exchange));
+        samples.extend(done.exchange.iter().flat_map(far_end::samples));
         let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
         let latencies = done.together.iter().flat_map(|together| &together.latencies);
         for (part, latency) in parts.iter_mut().zip(latencies) {
@@ -816,47 +797,6 @@ impl Bench<'_> {
     }
 }
 
-/// A probe that another place answers, once for each of the addresses at which that may be reached: it listens from now on.
-pub(super) fn listening(
-    places: &mut Places,
-    ready: &Ready,
-    worker: u32,
-    probe: &ProbeSpec,
-) -> Result<Vec<ProbeSpec>> {
-    let Some(end) = &ready.far_end else { return Ok(vec![probe.clone()]) };
-    let peer = &mut places.get(&end.place)?.peer;
-    let listening = peer.listen_for(worker, (end.address, end.port), PREPARE_LIMIT).map_err(Failed::from)?;
-    let is_one_place = ready.is_in(&end.place);
-    let is_reachable = |address: &&IpAddr| end.address.is_some() || address.is_loopback() == is_one_place;
-    let spec = |address: &IpAddr| ProbeSpec {
-        peer: Some(SocketAddr::new(*address, listening.port)),
-        token: Some(listening.token.clone()),
-        ..probe.clone()
-    };
-    let specs: Vec<ProbeSpec> = listening.addresses.iter().filter(is_reachable).map(spec).collect();
-    ensure!(
-        !specs.is_empty(),
-        Failed::measurement(format!(
-            "{} has no address; hint: name one: net:...,address=10.0.0.2",
-            end.place
-        ))
-    );
-    Ok(specs)
-}
-
-/// Prepares the first of these that can be prepared.
-pub(super) fn prepare_probe(
-    peer: &mut Peer,
-    worker: u32,
-    (others, last): (&[ProbeSpec], &ProbeSpec),
-) -> Result<Prepared, WireError> {
-    let mut tried = others.iter().map(|spec| peer.prepare_probe(worker, spec, PREPARE_LIMIT));
-    match tried.find_map(Result::ok) {
-        Some(prepared) => Ok(prepared),
-        None => peer.prepare_probe(worker, last, PREPARE_LIMIT),
-    }
-}
-
 /// What a thread that serves I/O has computed at a time.
 #[derive(Clone, Copy, Debug)]
 struct Served {
@@ -902,23 +842,7 @@ fn served_ns<K: Ord>(
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
-/// What a network probe saw beside its result, both ways together.
-fn of_exchange(exchange: &Exchange) -> Vec<Sample> {
-    let ways = || [&exchange.to_peer, &exchange.from_peer].into_iter().flatten();
-    let sum = |of: fn(&Way) -> u64| ways().map(of).sum::<u64>() as f64;
-    let counted = [
-        ("net.sent", sum(|way| way.sent)),
-        ("net.lost", sum(|way| way.lost) + exchange.unanswered as f64),
-        ("net.retransmits", sum(|way| way.retransmits)),
-    ];
-    let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
-    let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, Value::Value(value));
-    let peer = sample("net.peer_cpu", "ns", Better::Lower, Value::Value(peer_ns));
-    let on_wire = exchange.on_wire().map(|share| one((ON_WIRE, share)));
-    counted.into_iter().map(one).chain([peer]).chain(on_wire).collect()
-}
-
-fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
+pub(super) fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
     Sample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
 }
 

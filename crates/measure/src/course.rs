@@ -3,7 +3,8 @@
 //! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on time alone. A course of a network is
 //! one slice, whose receiving end records what arrives: buckets of networks hold milliseconds, and a pause would fill them.
 
-use super::bench::{Member, PREPARE_LIMIT, Ready, listening, prepare_probe};
+use super::bench::{Member, PREPARE_LIMIT, Ready};
+use super::far_end;
 use super::observer::Event;
 use super::places::Places;
 use super::session::{Outcome, Planned, Session};
@@ -379,12 +380,12 @@ impl Session<'_> {
     ) -> Result<Option<Course>> {
         let seconds = spec.seconds.min(LONGEST_NETWORK_S);
         let step_s = NETWORK_STEP_S.max(seconds / NETWORK_STEPS);
-        let specs = listening(places, ready, 0, &kind.probe((step_s * 1e9) as u64)?)?;
+        let specs = far_end::listening(places, ready, 0, &kind.probe((step_s * 1e9) as u64)?)?;
         let [others @ .., last] = specs.as_slice() else {
             return Err(Failed::measurement("the other end has no address").into());
         };
         let peer = &mut places.get(&member.place)?.peer;
-        prepare_probe(peer, 0, (others, last)).map_err(Failed::from)?;
+        far_end::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
         let rested_s = spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
         if !self.rest(rested_s, refill_s) {
             return Ok(None);

@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod net;
+mod other_end;
 pub mod own;
 pub mod spec;
 pub mod tool;
 
+pub use other_end::OtherEnd;
 pub use spec::{Argument, Definition, Probe, ProbeError, ProbeSpec, Unit, all, definition, prepare};

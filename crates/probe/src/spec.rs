@@ -241,6 +241,11 @@ impl ProbeSpec {
         })
     }
 
+    /// Whether it is one of the field's tools, which run in one piece.
+    pub fn is_tool(&self) -> bool {
+        tool::ALL.iter().any(|tool| tool.name == self.name)
+    }
+
     /// What a unit of its work is.
     ///
     /// # Errors

@@ -5,7 +5,9 @@ use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::{LeftOut, Table, wrapped};
 use super::verdicts::{self, Said};
-use super::{capital, crowd, durability, imported, matrix, sheet, states, sweep, terminal, verification};
+use super::{
+    capital, crowd, durability, imported, matrix, probes, sheet, states, sweep, terminal, verification,
+};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{
     Bill, Charges, Comparison, DirectionComparison, DirectionRow, Figure, Quantity, Role, Row, WarningReport,
@@ -411,7 +413,7 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
     let by_load = workloads.len() >= rows.len();
     let of_stack = |row: &Row| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
-    let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::marked(row), of_stack(row))).collect();
+    let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::named(row), of_stack(row))).collect();
     let mut loads: Vec<(String, f64)> = Vec::new();
     let mut parts: Vec<(&WorkloadFindings, Option<&'static str>)> = Vec::new();
     for one in workloads {
@@ -439,9 +441,10 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
         let (workload, way) = parts[load];
         match workload.rows.get(stack) {
             Some(row) if row.baseline => {
-                rate(workload, row, way).map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell())
+                let figure = rate(workload, row, way);
+                figure.map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell()) + &probes::loss(row)
             }
-            Some(row) => changed(workload, &row.stack, way),
+            Some(row) => changed(workload, &row.stack, way) + &probes::loss(row),
             None => "-".to_owned(),
         }
     };

@@ -541,6 +541,25 @@ impl Lines<'_> {
         {
             add(metric, named(metric), figure);
         }
+        if let Some(network) = &row.network {
+            let all = [
+                ("datagrams sent", &network.sent),
+                ("share lost", &network.lost),
+                ("segments sent again per GiB", &network.sent_again_per_gib),
+                ("cpu per KiB of this end", &network.cpu_here_per_kib),
+                ("cpu per KiB of the other end", &network.cpu_there_per_kib),
+            ];
+            let known = all.into_iter().filter_map(|(metric, figure)| Some((metric, figure.as_ref()?)));
+            known.for_each(|(metric, figure)| add(metric, named(metric), figure));
+        }
+        if let Some(one) = &row.runs {
+            for (statistic, value) in [("best", one.best), ("median", one.median), ("mean", one.mean)] {
+                let counted = (one.runs, SampleUnit::Runs);
+                let figure = Figure::bare(value, one.unit, counted, "single runs have no interval");
+                let parts = named("single runs").statistic(statistic);
+                add(&format!("{statistic} of single runs"), parts, &figure);
+            }
+        }
         for one in &row.targets {
             let metric = format!("iops of {} on {}", one.path, one.place);
             add(&metric, named("iops").scope(&format!("disk {} on {}", one.path, one.place)), &one.iops);

@@ -12,14 +12,13 @@ pub(super) const TITLE: &str = "Against what the drives could do";
 const LEGEND: &str = "could: the most that the drives allow under this load, by the arithmetic of their layout; measured: all drives loaded \
      at once, each with the whole depth; rated: by the data sheet; of all: of the same drives if every I/O were one of a drive";
 /// More of it, where links are known.
-const OF_LINKS: &str =
-    "; link, network: the largest packets of what their data cross, with nothing else on it";
+const OF_LINKS: &str = "; link, network: the largest packets of what their data cross, with nothing else on it; tcp: as measured in this run";
 /// More of it, of a mix.
 const OF_DIRECTIONS: &str = "; reads, writes: each against the limit of a load of that direction alone; where both share that limit, neither reaches 100 %";
 
 /// Below it.
 pub(super) fn legend(workload: &WorkloadFindings) -> String {
-    let links = workload.efficiency.iter().any(|one| matches!(one.by, By::Link { .. } | By::Network { .. }));
+    let links = workload.efficiency.iter().any(|one| one.by.is_on_the_way());
     let directions = workload.efficiency.iter().any(|one| !one.directions.is_empty());
     let more = [(links, OF_LINKS), (directions, OF_DIRECTIONS)];
     more.into_iter().filter(|(is_there, _)| *is_there).fold(LEGEND.to_owned(), |all, (_, text)| all + text)

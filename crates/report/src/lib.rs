@@ -23,6 +23,7 @@ pub mod json;
 mod markdown;
 mod matrix;
 mod number;
+mod probes;
 mod published;
 mod ratios;
 mod sheet;

@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, capital, crowd, disks, durability, efficiency, generator, imported, matrix, published,
-    ratios, sheet, states, sweep, verdicts, verification,
+    Page, Renderer, capital, crowd, disks, durability, efficiency, generator, imported, matrix, probes,
+    published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;
@@ -136,6 +136,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         "{}\n`*` baseline; latencies from merged histograms; {SPREADS}.\n\n",
         sheet::stacks(workload).markdown()
     );
+    for one in probes::sections(workload) {
+        out += &format!("{}:\n\n{}\n{}.\n\n", one.title, one.table.markdown(), escaped(one.legend));
+    }
     for array in &workload.arrays {
         let said = states::sentences(array).into_iter().map(|said| said.text);
         out += &format!("### {} in its states\n\n", escaped(&array.stack));
@@ -193,7 +196,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
             table.markdown()
         );
     }
-    out += &list("", workload.on_baseline.clone());
+    out += &list("", workload.round_trips.iter().chain(&workload.on_baseline).cloned().collect());
     out += &list("", sheet::debts(workload));
     out += &list("", sheet::remarks(workload));
     out

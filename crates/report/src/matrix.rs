@@ -2,10 +2,11 @@
 //! the baseline's.
 
 use super::number::{Shown, share};
+use super::probes;
 use super::sheet;
 use super::table::Table;
 use iotax_analysis::Findings;
-use iotax_analysis::findings::{Figure, Place, Row, WorkloadFindings};
+use iotax_analysis::findings::{Place, Row, WorkloadFindings};
 use iotax_units::distinct;
 
 /// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.
@@ -49,29 +50,36 @@ pub(super) fn network(findings: &Findings) -> Option<(Table, Vec<Vec<Option<f64>
     let to = distinct(ends.iter().map(|[_, to]| to));
     let lines =
         || findings.workloads.iter().flat_map(|workload| from.iter().map(move |from| (workload, *from)));
-    let found = |workload: &'_ WorkloadFindings, from: &Place, to: &Place| {
-        let is_it = |row: &&Row| row.ends.as_ref().is_some_and(|[a, b]| (a, b) == (from, to));
-        workload.rows.iter().find(is_it).map(|row| sheet::rate(workload, row).clone())
-    };
     let mut table = Table::default();
     table.push("from", 0, lines().map(|(workload, from)| format!("{} from {from}", workload.name)).collect());
     let mut heat = Vec::new();
     for to in &to {
-        let figures: Vec<Option<Figure>> =
-            lines().map(|(workload, from)| found(workload, from, to)).collect();
-        let cell =
-            |figure: &Option<Figure>| figure.as_ref().map_or("-".to_owned(), |one| Shown::of(one).cell());
-        table.push(&format!("to {to}"), 0, figures.iter().map(cell).collect());
-        let share = |((workload, _), figure): ((&WorkloadFindings, &Place), &Option<Figure>)| {
+        let rows: Vec<(&WorkloadFindings, Option<&Row>)> =
+            lines().map(|(workload, from)| (workload, found(workload, [from, to]))).collect();
+        let cell = |(workload, row): &(&WorkloadFindings, Option<&Row>)| {
+            row.map_or("-".to_owned(), |row| cell_of(workload, row))
+        };
+        table.push(&format!("to {to}"), 0, rows.iter().map(cell).collect());
+        let share = |(workload, row): &(&WorkloadFindings, Option<&Row>)| {
             let values = workload.rows.iter().filter_map(|row| sheet::rate(workload, row).value());
             // Of a time the least is the best.
             let good = |value: f64| if workload.rate_unit == "ns" { 1.0 / value } else { value };
             let best = values.map(good).fold(0.0, f64::max);
-            figure.as_ref()?.value().map(|value| good(value) / best.max(f64::MIN_POSITIVE))
+            sheet::rate(workload, (*row)?).value().map(|value| good(value) / best.max(f64::MIN_POSITIVE))
         };
-        heat.push(lines().zip(&figures).map(share).collect());
+        heat.push(rows.iter().map(share).collect());
     }
     Some((table, heat))
+}
+
+/// The row of the network between two places.
+fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a Row> {
+    workload.rows.iter().find(|row| row.ends.as_ref().is_some_and(|[from, to]| [from, to] == ends))
+}
+
+/// The rate of a row, with what it must not be read without.
+fn cell_of(workload: &WorkloadFindings, row: &Row) -> String {
+    Shown::of(sheet::rate(workload, row)).cell() + &probes::loss(row)
 }
 
 /// A line of the table.
@@ -83,7 +91,7 @@ struct Line {
 
 impl Line {
     fn of(stack: usize, row: &Row) -> Vec<Line> {
-        let value = Line { name: sheet::marked(row), stack, is_share: false };
+        let value = Line { name: sheet::named(row), stack, is_share: false };
         let share = Line { name: "  of the baseline".to_owned(), stack, is_share: true };
         if row.baseline { vec![value] } else { vec![value, share] }
     }
@@ -92,7 +100,7 @@ impl Line {
         let Some(row) = workload.rows.get(self.stack) else { return "-".to_owned() };
         let none = || "-".to_owned();
         if !self.is_share {
-            let Some(way) = way else { return Shown::of(sheet::rate(workload, row)).cell() };
+            let Some(way) = way else { return cell_of(workload, row) };
             let direction = row.directions.iter().find(|one| one.direction == way);
             return direction.map_or_else(none, |one| Shown::of(sheet::rate_of(workload, one)).cell());
         }

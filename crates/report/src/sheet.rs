@@ -2,6 +2,7 @@
 
 use super::imported;
 use super::number::{Shown, change, remark};
+use super::probes;
 use super::table::{PartRow, Table};
 use super::verdicts;
 use iotax_analysis::findings::{
@@ -102,8 +103,13 @@ pub(super) fn latency_columns<'a>(
     names.into_iter().map(|name| (name.clone(), rank(&name))).collect()
 }
 
-/// Name of a row with its marks.
+/// Name of a row with its marks, those of its figures too.
 pub(super) fn marked(row: &Row) -> String {
+    named(row) + &probes::loss(row)
+}
+
+/// The same of a row of several workloads.
+pub(super) fn named(row: &Row) -> String {
     let baseline = if row.baseline { " *" } else { "" };
     let emulated = if row.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", row.stack)

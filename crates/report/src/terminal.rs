@@ -4,7 +4,7 @@ use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
 use super::{
     Page, Renderer, capital, crowd, disks, durability, efficiency, generator, grouped, imported, matrix,
-    published, ratios, sheet, states, sweep, verdicts, verification,
+    probes, published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::{Curve, SweepFindings};
@@ -139,6 +139,10 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     }
     out += &workload.design.iter().map(|design| indented(&design.sentence, width)).collect::<String>();
     out += &format!("\n{}", sheet::stacks(workload).text(width, left_out));
+    for one in probes::sections(workload) {
+        out += &format!("\n  {}\n{}", one.title, one.table.text(width, left_out));
+        out += &indented(one.legend, width);
+    }
     if let Some(table) = sheet::directions(workload) {
         out += &format!("\n  {}\n{}", sheet::DIRECTIONS, table.text(width, left_out));
         out += &workload.directions_note.iter().map(|note| indented(note, width)).collect::<String>();
@@ -179,7 +183,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some(table) = generator::table(workload).filter(|_| generator::is_doubted(findings)) {
         out += &format!("\n{}", table.text(width, left_out));
     }
-    out += &list("", workload.on_baseline.iter().cloned(), width);
+    out += &list("", workload.round_trips.iter().chain(&workload.on_baseline).cloned(), width);
     out += &list("", sheet::remarks(workload).into_iter(), width);
     out
 }

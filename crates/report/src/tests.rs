@@ -29,9 +29,18 @@ fn together() -> &'static Findings {
     static TOGETHER: OnceLock<Findings> = OnceLock::new();
     TOGETHER.get_or_init(|| {
         let mut whole = fixture("verified").clone();
-        for name in
-            ["bill", "crowd", "states", "masked", "writes", "late", "visits", "known_drive", "partial"]
-        {
+        for name in [
+            "bill",
+            "crowd",
+            "states",
+            "masked",
+            "writes",
+            "late",
+            "visits",
+            "known_drive",
+            "networks",
+            "partial",
+        ] {
             let other = fixture(name).clone();
             whole.workloads.extend(other.workloads);
             whole.joint_bills.extend(other.joint_bills);
@@ -491,6 +500,38 @@ fn what_drives_could_do_is_said_by_every_renderer_and_only_where_it_is_known() {
         assert!(render(found, name, 400).contains("Against what the drives could do"), "{name}");
         assert!(!render(fixture("bill"), name, 400).contains("the drives could do"), "{name}");
     }
+}
+
+#[test]
+fn runs_of_a_tool_and_losses_of_a_network_stand_in_every_form() {
+    let found = fixture("networks");
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(found, name, 400);
+        for words in ["best", "median", "mean", "sent again/GiB", "CPU/KiB there", "sent/s", "arrived/s"] {
+            assert!(text.contains(words), "{name}: no {words}: {text}");
+        }
+        assert!(text.contains("without what the kernel does in interrupts"), "{name}");
+        assert!(text.contains("host to ssh:c (12.5 % lost)"), "{name}: {text}");
+        assert!(!render(fixture("bill"), name, 400).contains("single runs"), "{name}");
+    }
+    assert!(super::brief(found, COMMAND, 120).contains("(12.5 % lost)"));
+    let csv = render(found, "csv", 80);
+    for line in [
+        "best of single runs",
+        "median of single runs",
+        "mean of single runs",
+        "datagrams sent",
+        "share lost",
+        "segments sent again per GiB",
+        "cpu per KiB of this end",
+        "cpu per KiB of the other end",
+    ] {
+        assert!(csv.contains(line), "{line}: {csv}");
+    }
+    let json: Value = serde_json::from_str(&render(found, "json", 80)).unwrap();
+    let [tool, udp] = [0, 1].map(|at| &json["workloads"][at]["rows"][1]);
+    assert!(tool["runs"]["best"].as_f64() > tool["runs"]["median"].as_f64(), "{tool}");
+    assert!(udp["network"]["lost"]["value"].as_f64().unwrap() > 0.1, "{udp}");
 }
 
 #[test]

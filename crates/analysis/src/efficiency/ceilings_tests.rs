@@ -3,6 +3,7 @@
 use super::*;
 use crate::{RunData, findings, twin};
 use iotax_facts::machine::{Cable, Network, PcieLink, Target};
+use iotax_model::record::{Purpose, Slice};
 use iotax_model::scenario::{Rating, rating};
 
 fn on_a_drive(device: Device, change: impl FnOnce(&mut RunData)) -> RunData {
@@ -310,4 +311,121 @@ fn a_network_is_that_of_its_slowest_card_that_is_one() {
         }
     });
     assert!((mixed.unwrap().1 / could - 2.0).abs() < 1e-9);
+}
+
+/// A drive of this host at another, over a network that TCP was measured on: reads at a known rate, and what TCP received there.
+fn over_a_network(change: impl FnOnce(&mut RunData)) -> Option<Efficiency> {
+    let mut run = on_a_drive(Device { model: None, pcie: None, ..pro() }, sequential);
+    let mut layer = twin::layer("nvmf", &[("transport", "tcp"), ("address", "10.1.2.3")]);
+    layer.far = Some("ssh:client".into());
+    let scenario = &mut run.start.scenario;
+    scenario.bill = false;
+    scenario.stacks.truncate(2);
+    scenario.stacks[0].layers = vec![layer];
+    let address = Some([10, 1, 2, 3].into());
+    scenario.stacks[1].medium =
+        Medium::Net { place: "ssh:client".into(), to: "host".into(), address, port: None };
+    scenario.stacks[1].layers.clear();
+    let (stored, net) = (scenario.stacks[0].name.clone(), scenario.stacks[1].name.clone());
+    let load = scenario.workloads[0].name.clone();
+    scenario.workloads.truncate(2);
+    let before = std::mem::replace(&mut scenario.workloads[1].name, "tcp".into());
+    scenario.workloads[1].jobs.clear();
+    scenario.workloads[1].probe = iotax_probe::ProbeSpec::parse("tcp(receive)").ok();
+    let ours = |stack: &str, workload: &str| {
+        (stack == stored && workload == load) || (stack == net && workload == before)
+    };
+    run.slices.retain(|one| ours(&one.stack, &one.workload));
+    run.workers.retain(|one| ours(&one.stack, &one.workload));
+    for slice in run.slices.iter_mut().filter(|slice| slice.stack == net) {
+        slice.workload = "tcp".into();
+    }
+    run.workers.iter_mut().filter(|one| one.stack == net).for_each(|one| one.workload = "tcp".into());
+    change(&mut run);
+    let found = findings(&run).workloads.remove(0);
+    assert!(found.comparisons.is_empty(), "the network is no baseline of the load, nor the other way round");
+    found.efficiency.into_iter().find(|one| one.by.word() == "tcp")
+}
+
+#[test]
+fn tcp_between_the_same_places_is_a_ceiling_of_what_crosses_it() {
+    let rate = |run: &RunData, stack: usize| {
+        let found = findings(run);
+        found.workloads[stack].rows[stack].bytes_per_s.value().unwrap()
+    };
+    let mut rates = None;
+    let found = over_a_network(|run| rates = Some([rate(run, 0), rate(run, 1)])).unwrap();
+    let [stored, carried] = rates.unwrap();
+    assert!((found.could.value().unwrap() / carried - 1.0).abs() < 1e-9, "{found:?}");
+    // Slices of the twin hold blocks of 4 KiB, whatever the load says.
+    assert!((found.share.value().unwrap() / (32.0 * stored / carried) - 1.0).abs() < 1e-9, "{found:?}");
+    assert!(found.share.bounds().is_some());
+    assert!(found.sentence.contains("network between host and ssh:client: "), "{}", found.sentence);
+    assert!(found.sentence.contains("(tcp, 1 stream); this stack reaches "), "{}", found.sentence);
+}
+
+#[test]
+fn tcp_between_other_places_or_in_the_other_direction_is_none() {
+    let medium = |to: &str, address: [u8; 4]| Medium::Net {
+        place: "ssh:client".into(),
+        to: to.into(),
+        address: Some(address.into()),
+        port: None,
+    };
+    let with = |medium: Medium| over_a_network(|run| run.start.scenario.stacks[1].medium = medium);
+    assert_eq!(with(medium("ssh:other", [10, 1, 2, 3])), None);
+    assert_eq!(with(medium("host", [10, 9, 9, 9])), None, "another network of the same places");
+    assert_eq!(over_a_network(|run| run.start.scenario.stacks[0].layers[0].far = None), None);
+    let writes = |run: &mut RunData| {
+        for slice in run.slices.iter_mut().filter(|slice| slice.workload == "tcp") {
+            slice.samples.iter_mut().for_each(|one| one.metric = one.metric.replace("read.", "write."));
+        }
+    };
+    assert_eq!(over_a_network(writes), None, "sent, where the load reads");
+    // From the other end, what is sent is what is read.
+    let turned = over_a_network(|run| {
+        writes(run);
+        run.start.scenario.stacks[1].medium =
+            Medium::Net { place: "host".into(), to: "ssh:client".into(), address: None, port: None };
+    });
+    assert!(turned.is_some());
+}
+
+#[test]
+fn added_latency_is_held_against_the_networks_round_trip() {
+    let said = |baseline_crosses: bool| {
+        let mut run = twin::three_figures();
+        let mut layer = twin::layer("nvmf", &[("transport", "tcp"), ("address", "10.1.2.3")]);
+        layer.far = Some("ssh:client".into());
+        let scenario = &mut run.start.scenario;
+        if baseline_crosses {
+            scenario.stacks[0].layers = vec![layer.clone()];
+        }
+        scenario.stacks[1].layers = vec![layer];
+        let medium = Medium::Net { place: "ssh:client".into(), to: "host".into(), address: None, port: None };
+        let net = scenario.stacks[0].clone();
+        scenario.stacks.push(iotax_model::scenario::Stack {
+            name: "net".into(),
+            medium,
+            layers: Vec::new(),
+            ..net
+        });
+        let mut rr = scenario.workloads[0].clone();
+        (rr.name, rr.jobs, rr.probe) = ("rr".into(), Vec::new(), iotax_probe::ProbeSpec::parse("rr").ok());
+        scenario.workloads[0].jobs[0].iodepth = 1;
+        scenario.workloads.push(rr);
+        let first = scenario.stacks[0].name.clone();
+        let plain = run.slices.iter().filter(|one| one.stack == first && one.purpose == Purpose::Plain);
+        let trips = plain.map(|one| Slice { stack: "net".into(), workload: "rr".into(), ..one.clone() });
+        let trips: Vec<Slice> = trips.collect();
+        run.slices.extend(trips);
+        findings(&run).workloads.remove(0).round_trips
+    };
+    let [sentence] = &said(false)[..] else { panic!("{:?}", said(false)) };
+    assert!(sentence.contains(" more mean latency than "), "{sentence}");
+    assert!(
+        sentence.contains(" times a round trip of the network between host and ssh:client ("),
+        "{sentence}"
+    );
+    assert_eq!(said(true), Vec::<String>::new(), "the baseline crosses it too");
 }

@@ -15,6 +15,7 @@ mod rated;
 mod tests;
 
 pub use layout::{Layout, Spread, is_joined, joining, stripe_unit};
+pub use network::trips;
 
 use super::compare::RateComparison;
 use super::findings::efficiency::{By, DirectionEfficiency, Efficiency};
@@ -49,10 +50,15 @@ pub fn of(readings: &[WorkloadView], at: usize, rows: &[Row]) -> Vec<Efficiency>
     let of_stack = |(stack, row)| {
         let hardware = Hardware::of(reading.run, &reading.run.start.scenario.stacks[stack]);
         let case = Case { readings, reading, stack, row, hardware: hardware.as_ref(), way: None };
-        [case.measured(), case.networked(), case.linked(), case.rated()]
+        [case.measured(), case.carried(), case.networked(), case.linked(), case.rated()]
     };
-    let mut found: Vec<Efficiency> = rows.iter().enumerate().flat_map(of_stack).flatten().collect();
-    let of_link = |one: &Efficiency| matches!(one.by, By::Link { .. } | By::Network { .. });
+    let is_loaded = |at: usize| {
+        let stacks = &reading.run.start.scenario.stacks;
+        reading.workload.is_for(&stacks[at], stacks)
+    };
+    let rows = rows.iter().enumerate().filter(|(at, _)| is_loaded(*at));
+    let mut found: Vec<Efficiency> = rows.flat_map(of_stack).flatten().collect();
+    let of_link = |one: &Efficiency| one.by.is_on_the_way();
     let near = |one: &Efficiency| of_link(one) && one.share.value().is_some_and(|share| share >= OF_LINK);
     if subject::rate_unit(reading.workload) != "B/s" && !found.iter().any(near) {
         found.retain(|one| !of_link(one));
@@ -438,10 +444,13 @@ fn separation(pair: [&WorkloadView; 2]) -> f64 {
 
 fn said(found: &Efficiency, workload: &Workload) -> String {
     let who = marked(&found.stack, found.emulated.is_some());
+    if let By::Tcp { between, streams } = &found.by {
+        return network::said(&who, between, *streams, found);
+    }
     let kind = workload.kind_subject();
     let drives = match (&found.by, found.drives) {
         (By::Link { .. }, 1) => "the link of its drive".to_owned(),
-        (By::Network { .. }, _) => "the network below it".to_owned(),
+        (By::Network { .. } | By::Tcp { .. }, _) => "the network below it".to_owned(),
         (By::Link { .. }, many) => format!("the links of {many} drives"),
         (_, 1) => "its drive".to_owned(),
         (_, many) => format!("{many} drives"),
@@ -450,7 +459,7 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
         By::Measured { each } => format!("measured: {each}"),
         By::Rated { source, drive: None } => format!("rated: {source}"),
         By::Rated { source, drive: Some(drive) } => format!("{drive} rated: {source}"),
-        By::Link { .. } | By::Network { .. } => "at the most".to_owned(),
+        By::Link { .. } | By::Network { .. } | By::Tcp { .. } => "at the most".to_owned(),
     };
     let at = format!("{} {kind}", found.layout);
     let at = at.trim_start();
@@ -497,8 +506,10 @@ pub fn above(found: &Efficiency) -> Option<String> {
         By::Measured { each } => format!("what its drives could do by {each}"),
         By::Rated { .. } => "what its drives are rated at".to_owned(),
         By::Link { link: name } | By::Network { network: name } => format!("what {name} carries"),
+        By::Tcp { between, .. } => format!("what TCP carries between {between}"),
     };
     let mut causes = match &found.by {
+        By::Tcp { .. } => vec!["something is cached", "it uses more connections than were measured"],
         By::Link { .. } | By::Network { .. } => {
             vec!["something is cached", "what was never written is answered before the link"]
         }
@@ -508,7 +519,9 @@ pub fn above(found: &Efficiency) -> Option<String> {
     match &found.by {
         By::Measured { .. } => {}
         By::Rated { .. } => causes.push("the drives are fresh or better than rated"),
-        By::Link { .. } | By::Network { .. } => causes.push("a layer makes less of the data"),
+        By::Link { .. } | By::Network { .. } | By::Tcp { .. } => {
+            causes.push("a layer makes less of the data")
+        }
     }
     let last = causes.pop().unwrap_or_default();
     Some(format!("it reaches {words} of {what}: {}, or {last}", causes.join(", ")))

@@ -83,6 +83,13 @@ pub enum By {
         /// Of its slowest card: `25GbE`.
         network: String,
     },
+    /// What TCP carried between the two ends of a layer, in the same run.
+    Tcp {
+        /// `host and ssh:b`.
+        between: String,
+        /// Connections side by side.
+        streams: u32,
+    },
 }
 
 impl By {
@@ -93,6 +100,7 @@ impl By {
             By::Rated { .. } => "rated",
             By::Link { .. } => "link",
             By::Network { .. } => "network",
+            By::Tcp { .. } => "tcp",
         }
     }
 
@@ -103,6 +111,12 @@ impl By {
             By::Rated { .. } => "rating",
             By::Link { link } => link,
             By::Network { network } => network,
+            By::Tcp { between, .. } => between,
         }
+    }
+
+    /// Whether it is no drive's, but what the data cross.
+    pub fn is_on_the_way(&self) -> bool {
+        matches!(self, By::Link { .. } | By::Network { .. } | By::Tcp { .. })
     }
 }

@@ -11,7 +11,7 @@ pub enum SampleUnit {
     Visits,
     /// Visits that were asked for with `attaches`.
     Attaches,
-    /// Runs of a program, whose results were imported.
+    /// Runs of a program.
     Runs,
     #[serde(rename = "runs and rounds")]
     RunsAndRounds,

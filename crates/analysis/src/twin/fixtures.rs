@@ -11,11 +11,12 @@ use iotax_model::record::verification::Verification;
 use iotax_model::record::{Better, LayerUp};
 use iotax_model::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
 use iotax_model::state::State;
+use iotax_probe::ProbeSpec;
 
 /// Name and maker of a simulated run.
 pub type Fixture = (&'static str, fn() -> RunData);
 /// Every fixture.
-pub const FIXTURES: [Fixture; 29] = [
+pub const FIXTURES: [Fixture; 30] = [
     ("bill", bill),
     ("failed", failed),
     ("a_against_a", a_against_a),
@@ -45,6 +46,7 @@ pub const FIXTURES: [Fixture; 29] = [
     ("known_drive", known_drive),
     ("tables", tables),
     ("imported", imported),
+    ("networks", networks),
 ];
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -151,6 +153,46 @@ pub fn pro() -> Device {
         pcie: Some(pcie),
         ..Device::default()
     }
+}
+
+/// A network to two hosts, by a tool and by datagrams, of which those to the second host are lost by the eighth.
+pub fn networks() -> RunData {
+    let stacks =
+        vec![stack("host to ssh:b", "net:ssh:b", 20_000.0), stack("host to ssh:c", "net:ssh:c", 40_000.0)];
+    let mut run = Twin::new(83, stacks).jobs([1, 4]).measured();
+    for stack in &mut run.start.scenario.stacks {
+        let to = Place::from(stack.name.rsplit(' ').next().unwrap_or_default());
+        stack.medium = Medium::Net { place: Place::Host, to, address: None, port: None };
+    }
+    for (at, text) in ["iperf3(tcp)", "udp(send)"].into_iter().enumerate() {
+        let workload = &mut run.start.scenario.workloads[at];
+        let before = std::mem::replace(&mut workload.name, text.to_owned());
+        (workload.jobs, workload.probe) = (Vec::new(), ProbeSpec::parse(text).ok());
+        let slices = run.slices.iter_mut().map(|slice| &mut slice.workload);
+        let others = run.workers.iter_mut().map(|worker| &mut worker.workload);
+        let others = others.chain(run.ends.iter_mut().map(|(name, _)| name));
+        let designs = run.designs.iter_mut().map(|design| &mut design.workload);
+        slices
+            .chain(others)
+            .chain(designs)
+            .filter(|name| **name == before)
+            .for_each(|name| *name = text.into());
+    }
+    for slice in &mut run.slices {
+        let by_datagram = slice.workload.starts_with("udp");
+        let sent = (slice.total(".ios") * if slice.stack.ends_with('c') { 8.0 / 7.0 } else { 1.0 }).round();
+        let lost = sent - slice.total(".ios");
+        let all = slice.total(".ios") + slice.discarded_ios as f64;
+        let seen = match by_datagram {
+            true => [("net.sent", sent), ("net.lost", lost), ("net.retransmits", 0.0)],
+            false => [("net.sent", 0.0), ("net.lost", 0.0), ("net.retransmits", f64::from(slice.round % 3))],
+        };
+        for (metric, value) in seen.into_iter().chain([("net.peer_cpu", 6_000.0 * all)]) {
+            let (metric, value) = (metric.to_owned(), Value::Value(value));
+            slice.samples.push(Sample { metric, unit: "1".into(), better: Better::Lower, value });
+        }
+    }
+    run
 }
 
 /// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of which ZFS answers more than there

@@ -5,6 +5,9 @@ use super::error::{Fault, InputError, Origin};
 use super::values::Dialect;
 use super::words::JobWords;
 use super::{Agent, Medium, Stack, Workload};
+use crate::layer::Role;
+use crate::layer::vm::{NET, TAP};
+use iotax_facts::place::Place;
 use iotax_probe::{Argument, ProbeSpec, Unit};
 
 /// What a machine is measured by where nobody names a probe: the name of the profile too.
@@ -97,27 +100,28 @@ fn parted(list: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Refuses loads on places that have no device, and probes where nothing of iotax runs.
+/// Refuses a load or a probe that no stack is for, a stack that none of them is for, and probes where nothing of iotax runs.
 ///
 /// # Errors
 /// Which stack and which workload.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
-    let has = |stack: &Stack, of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
-    let is_cpu = |stack: &&Stack| has(stack, |one| matches!(one, Medium::Cpu { .. } | Medium::Net { .. }));
-    let is_net = |stack: &Stack| has(stack, |one| matches!(one, Medium::Net { .. }));
-    let of_net = workloads.iter().find(|workload| workload.needs_peer());
-    if let Some((stack, probe)) = stacks.iter().find(|stack| !is_net(stack)).zip(of_net) {
-        return Err(Fault::hint(
-            format!("the probe \"{}\" needs a second place, and \"{}\" names none", probe.name, stack.text),
-            "write net:ssh:B @ssh:A for the network from A to B",
-        ));
+    let unmeasured =
+        workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack, stacks)));
+    let unloaded =
+        stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack, stacks)));
+    let unfit = unmeasured.zip(stacks.first()).or(workloads.first().zip(unloaded));
+    if let Some((probe, stack)) = unfit.filter(|(workload, _)| workload.needs_peer()) {
+        return Err(nameless(stack, &probe.name));
     }
-    let load = workloads.iter().find(|workload| workload.probe.is_none());
-    if let Some((stack, load)) = stacks.iter().find(is_cpu).zip(load) {
+    if let Some((load, stack)) = unfit {
         return Err(Fault::hint(
             format!("\"{}\" has no device, and the load \"{}\" needs one", stack.text, load.name),
             "name probes (--probe integer,copy), or a file or device in place of cpu",
         ));
+    }
+    for probe in workloads.iter().filter(|workload| workload.needs_peer()) {
+        let measured = stacks.iter().filter(|stack| probe.is_for(stack, stacks));
+        measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
     let probe = workloads.iter().find(|workload| workload.probe.is_some());
     let by_fio = stacks.iter().find(|stack| stack.medium.agent() == Agent::Fio);
@@ -131,6 +135,41 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses network probes where no network is: this host answers its own processes and its guests, another place where `net:` names
+/// it.
+fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
+    let guest = stack.layers.iter().find(|layer| layer.is(Role::Guest));
+    if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
+        return Err(Fault::hint(
+            format!("the probe \"{probe}\" needs a network, and the guest of \"{}\" has none", stack.text),
+            "write vm(net=tap)",
+        ));
+    }
+    let is_net = stack.medium.far_end().is_some();
+    let is_lab = || stack.medium.members().iter().any(|one| matches!(one, Medium::Drive { .. }));
+    match is_net || !(stack.places().iter().any(Place::is_ssh) || is_lab()) {
+        true => Ok(()),
+        false => Err(nameless(stack, probe)),
+    }
+}
+
+fn nameless(stack: &Stack, probe: &str) -> Fault {
+    let why =
+        format!("the probe \"{probe}\" needs another place that answers, and \"{}\" names none", stack.text);
+    Fault::hint(why, "write net:ssh:B @ssh:A for the network from A to B")
+}
+
+/// What a reader of network probes must know of stacks that name no other place.
+pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
+    let nameless = |stack: &Stack| stack.medium.far_end().is_none();
+    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().any(nameless);
+    is_noted.then(|| {
+        "network: where a stack names no other end (net:...), this host is it: a process of the host reaches it over the loopback, \
+         without a card; a guest over its virtio-net card, a tap device and a bridge"
+            .to_owned()
+    })
 }
 
 /// `memory copy of 128MiB`, `integer work x 4`.
@@ -158,6 +197,17 @@ impl Workload {
     /// Whether it is a probe that another place answers.
     pub fn needs_peer(&self) -> bool {
         self.probe.as_ref().and_then(|probe| probe.definition().ok()).is_some_and(|found| found.needs_peer)
+    }
+
+    /// Whether that one of a scenario's stacks is measured under it. A load needs a device. A probe of a network is for those that
+    /// name the other end, unless none does: then this host answers all.
+    pub fn is_for(&self, stack: &Stack, stacks: &[Stack]) -> bool {
+        let is_net = |stack: &Stack| stack.medium.far_end().is_some();
+        let is_cpu = || stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));
+        match self.probe {
+            Some(_) => !self.needs_peer() || is_net(stack) || !stacks.iter().any(is_net),
+            None => !is_net(stack) && !is_cpu(),
+        }
     }
 
     /// What a unit of the probe is; `None`: it is a load.

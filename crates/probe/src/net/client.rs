@@ -462,8 +462,7 @@ impl Probe for Client {
             }
         }
         Err(ProbeError::Unfit(format!(
-            "probe {} with {}: threads woke after the discarded start of the slice, {TRIES} times; hint: stop other load at both \
-             ends, or use a longer discarded start",
+            "probe {} with {}: threads woke after the discarded start of the slice, {TRIES} times; hint: stop other load at both ends",
             self.spec, self.peer
         )))
     }

@@ -9,6 +9,7 @@ mod client;
 mod control;
 mod flow;
 mod hello;
+mod interface;
 mod lane;
 mod netlink;
 pub mod path;
@@ -21,8 +22,10 @@ pub(crate) use client::SMALL_DATAGRAM;
 pub(crate) use flow::LONGEST_DATAGRAM;
 
 pub use addresses::addresses;
+pub use interface::give_address;
 pub use path::{PathFacts, PathKind};
 pub use server::Server;
+pub(crate) use server::free_port;
 
 use crate::{Argument, Definition, Unit};
 use serde::{Deserialize, Serialize};

@@ -96,6 +96,15 @@ impl Drop for Server {
     }
 }
 
+/// A port of this place that is free for TCP and for UDP, or the one that is asked for.
+///
+/// # Errors
+/// When it is taken, or the address is not this place's.
+pub(crate) fn free_port(bind: IpAddr, port: Option<u16>) -> Result<SocketAddr, ProbeError> {
+    let (tcp, _) = sockets(bind, port)?;
+    tcp.local_addr().map_err(|source| ProbeError::System { action: "find a free port".to_owned(), source })
+}
+
 /// Both sockets, at one port.
 fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), ProbeError> {
     let mut last = None;

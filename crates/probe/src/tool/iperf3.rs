@@ -1,6 +1,7 @@
 //! iperf3: the client's end, read from its JSON.
 
 use super::visit::{self, Asked, Printed, Reading, Tool, ask, bytes, last_words, ns, version_behind};
+use crate::net::{Exchange, Way};
 use crate::{Argument, Definition, ProbeSpec, Unit};
 use iotax_load::Direction;
 use serde_json::Value;
@@ -80,7 +81,28 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
         "bidir" => received(&json, "sum_received_bidir_reverse", asked)?.1,
         _ => Direction::default(),
     };
-    Ok(Reading { ns, read, write, ..Reading::default() })
+    let exchange = Some(exchange(&json, ns)?);
+    Ok(Reading { ns, read, write, exchange, ..Reading::default() })
+}
+
+/// What was lost or sent again, and the server's CPU time.
+fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
+    let figure = |pointer: &str| json.pointer(pointer).and_then(Value::as_f64);
+    let sent = figure("/end/sum_received/packets").unwrap_or(0.0) as u64;
+    let lost = figure("/end/sum_received/lost_packets").unwrap_or(0.0).max(0.0) as u64;
+    let sums = ["sum_sent", "sum_sent_bidir_reverse"].map(|sum| format!("/end/{sum}/retransmits"));
+    let retransmits = sums.iter().filter_map(|sum| figure(sum)).sum::<f64>() as u64;
+    let cpu_ns = |kind: &str| {
+        let percent = figure(&format!("/end/cpu_utilization_percent/remote_{kind}"));
+        let percent = percent.ok_or_else(|| format!("no \"remote_{kind}\" at its end"))?;
+        Ok::<u64, String>((percent.max(0.0) / 100.0 * ns as f64) as u64)
+    };
+    Ok(Exchange {
+        to_peer: Some(Way { sent, lost, retransmits, ..Way::default() }),
+        peer_cpu_user_ns: cpu_ns("user")?,
+        peer_cpu_system_ns: cpu_ns("system")?,
+        ..Exchange::default()
+    })
 }
 
 /// Time and amount of one of its sums.
@@ -110,8 +132,12 @@ mod tests {
     const BIDIR: &str = include_str!("samples/iperf3-3.12-bidir.json");
     const UDP: &str = include_str!("samples/iperf3-3.12-udp.json");
 
+    fn way(reading: &Reading) -> Way {
+        reading.exchange.clone().unwrap().to_peer.unwrap()
+    }
+
     #[test]
-    fn what_arrived_is_read() {
+    fn what_arrived_and_what_did_not_is_read() {
         let reading = read_sample("iperf3(tcp)", &TOOL, TCP, "").unwrap();
         assert_eq!((reading.ns, reading.read.bytes), (1_001_030_000, 2_052_587_520));
         let reading = read_sample("iperf3(bidir)", &TOOL, BIDIR, "").unwrap();
@@ -119,6 +145,10 @@ mod tests {
         let reading = read_sample("iperf3(udp)", &TOOL, UDP, "").unwrap();
         assert_eq!((reading.read.bytes, reading.read.ios), (121_700_352, 3813 - 99));
         assert_eq!(reading.write.ios, 0, "what was sent is no unit");
+        let (lost, of_tcp) = (way(&reading), way(&read_sample("iperf3(tcp)", &TOOL, TCP, "").unwrap()));
+        assert_eq!((lost.sent, lost.lost, of_tcp.sent, of_tcp.retransmits), (3813, 99, 0, 8));
+        let exchange = reading.exchange.unwrap();
+        assert_eq!((exchange.peer_cpu_user_ns, exchange.peer_cpu_system_ns), (47_032_803, 0));
     }
 
     #[test]

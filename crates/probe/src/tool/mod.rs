@@ -7,6 +7,7 @@ mod mbw;
 mod openssl;
 #[cfg(test)]
 mod samples;
+mod served;
 mod seven_zip;
 mod sockperf;
 mod stream;
@@ -14,6 +15,8 @@ mod stress_ng;
 mod sysbench;
 mod unixbench;
 mod visit;
+
+pub use served::Served;
 
 use crate::{Definition, ProbeSpec, Unit};
 use std::net::SocketAddr;

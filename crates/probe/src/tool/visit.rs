@@ -1,6 +1,7 @@
 //! A program that is run once a slice: found, asked for its version, started in a group of its own that ends with us, held to a limit,
 //! and read.
 
+use crate::net::Exchange;
 use crate::{Definition, Probe, ProbeError, ProbeSpec};
 use iotax_load::{Bound, Direction, SliceResult, SliceSpec, clock};
 use iotax_sys::child::{CpuTime, Ended, ends_with_us, run_within_timed};
@@ -81,6 +82,8 @@ pub(super) struct Reading {
     pub(super) write: Direction,
     pub(super) errors: u64,
     pub(super) first_error: Option<String>,
+    /// Of a tool that measures a network.
+    pub(super) exchange: Option<Exchange>,
 }
 
 /// A tool that is ready.
@@ -96,6 +99,8 @@ pub(super) struct Visit {
     pub(super) folder: PathBuf,
     /// It is killed after so long; `None`: after a multiple of what is expected.
     pub(super) limit: Option<Duration>,
+    /// Of its last slice.
+    exchange: Option<Exchange>,
 }
 
 /// One run of the program.
@@ -202,6 +207,7 @@ impl Visit {
             variables: Vec::new(),
             folder: std::env::temp_dir(),
             limit: None,
+            exchange: None,
         })
     }
 
@@ -286,7 +292,13 @@ impl Probe for Visit {
             });
             ended.collect()
         });
-        Ok(SliceResult { window_start_ns, ..together(&runs?) })
+        let runs = runs?;
+        self.exchange = runs.first().and_then(|run| run.reading.exchange.clone());
+        Ok(SliceResult { window_start_ns, ..together(&runs) })
+    }
+
+    fn exchange(&self) -> Option<Exchange> {
+        self.exchange.clone()
     }
 }
 
@@ -338,8 +350,12 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
 
 /// The last line of what a program printed, of its errors first.
 pub(super) fn last_words(printed: &Printed) -> String {
+    last_words_of(&printed.stderr, &printed.stdout)
+}
+
+pub(super) fn last_words_of(stderr: &str, stdout: &str) -> String {
     let last = |text: &str| text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(shown);
-    last(&printed.stderr).or_else(|| last(&printed.stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
+    last(stderr).or_else(|| last(stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
 /// A line as errors show it.

@@ -13,6 +13,7 @@ use super::generator;
 use super::imported;
 use super::matrix;
 use super::number::{Shown, change};
+use super::probes;
 use super::published;
 use super::ratios;
 use super::sheet;
@@ -524,6 +525,11 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, \u{2013} no figure, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
             "the whole place, with its host's where that is a guest. n: whole rounds."
         }
+        @for one in probes::sections(workload) {
+            h3 { (one.title) }
+            (table(&one.table, usize::MAX))
+            p class="soft" { (capital(one.legend)) "." }
+        }
         @if let Some(crowds) = crowd::table(workload) {
             h3 { "Guests at once" }
             (table(&crowds, usize::MAX))
@@ -553,7 +559,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&verdicts::matched(matched), usize::MAX))
         }
         @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
-        @for line in &workload.on_baseline { p { (signed(line)) "." } }
+        @for line in workload.round_trips.iter().chain(&workload.on_baseline) { p { (signed(line)) "." } }
         @if let Some(own) = generator::table(workload) {
             details {
                 summary { (generator::TITLE) }

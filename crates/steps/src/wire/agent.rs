@@ -16,8 +16,7 @@ use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{Job, SliceSpec, TargetSpec};
-use iotax_probe::ProbeSpec;
-use iotax_probe::net::{self, Server};
+use iotax_probe::{OtherEnd, ProbeSpec, net};
 use iotax_units::exit::Failed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
@@ -260,7 +259,7 @@ type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 struct Agent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
     /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
-    servers: BTreeMap<u32, Server>,
+    servers: BTreeMap<u32, OtherEnd>,
     handler: &'h mut dyn Handler,
     line: Line,
 }
@@ -286,10 +285,15 @@ impl Agent<'_> {
             Request::Prepare { worker, targets, jobs, engine, probe } => {
                 self.prepare(worker, &targets, &jobs, engine, probe.as_ref())?
             }
-            Request::Listen { worker, bind, port } => self.listen(worker, bind, port)?,
+            Request::Listen { worker, probe, bind, port } => self.listen(worker, &probe, (bind, port))?,
             Request::Unlisten { worker } => {
                 self.servers.remove(&worker);
                 Response::Unlistened
+            }
+            Request::Address(card) => {
+                let interface = net::give_address(&card.mac, card.address, card.prefix);
+                let interface = interface.map_err(|error| Failed::from(EngineError::from(error)))?;
+                Response::Addressed { interface }
             }
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.slice(worker, &spec)?);
@@ -369,8 +373,13 @@ impl Agent<'_> {
         Ok(Response::Prepared(prepared))
     }
 
-    fn listen(&mut self, number: u32, bind: Option<IpAddr>, port: Option<u16>) -> Result<Response> {
-        let server = Server::listen(bind.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), port);
+    fn listen(
+        &mut self,
+        number: u32,
+        probe: &ProbeSpec,
+        (bind, port): (Option<IpAddr>, Option<u16>),
+    ) -> Result<Response> {
+        let server = OtherEnd::listen(probe, bind.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), port);
         let server = server.map_err(|error| Failed::from(EngineError::from(error)))?;
         let (port, token) = (server.address().port(), server.token());
         self.servers.insert(number, server);

@@ -11,7 +11,7 @@ use iotax_probe::ProbeSpec;
 use iotax_probe::net::Exchange;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 /// What the host asks.
@@ -51,10 +51,12 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probe: Option<ProbeSpec>,
     },
-    /// Listens for the network probe of a worker in another place.
+    /// Listens for the network probe of a worker in another place, or starts the server of the tool that it is.
     Listen {
         /// The worker's number there.
         worker: u32,
+        /// What it measures.
+        probe: ProbeSpec,
         /// At that address; `None`: at all of IPv4.
         bind: Option<IpAddr>,
         /// At that port; `None`: one that is free.
@@ -65,6 +67,8 @@ pub enum Request {
         /// The worker's number.
         worker: u32,
     },
+    /// Gives a network card of the place its address: a guest of ours has nothing else that would.
+    Address(CardAddress),
     /// Runs one slice.
     Slice {
         /// The worker.
@@ -163,6 +167,7 @@ impl Request {
             Request::Prepare { .. } => "prepare",
             Request::Listen { .. } => "listen",
             Request::Unlisten { .. } => "unlisten",
+            Request::Address(_) => "address",
             Request::Slice { .. } => "slice",
             Request::Verify { .. } => "verify",
             Request::End { .. } => "end",
@@ -205,6 +210,11 @@ pub enum Response {
     Listening(Listening),
     /// To `unlisten`.
     Unlistened,
+    /// To `address`.
+    Addressed {
+        /// The card's name there.
+        interface: String,
+    },
     /// To `slice`; histograms are in the blob.
     Slice(SliceScalars),
     /// To `verify`.
@@ -307,10 +317,22 @@ pub struct Prepared {
 pub struct Listening {
     /// The port, of TCP and UDP.
     pub port: u16,
-    /// What a probe needs to be let in.
-    pub token: String,
+    /// What a probe needs to be let in; `None`: a tool's server lets everybody in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
     /// Addresses of the place, those of its loopback last.
     pub addresses: Vec<IpAddr>,
+}
+
+/// A network card and the address that it is to have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardAddress {
+    /// Its hardware address.
+    pub mac: String,
+    /// Its address of IPv4.
+    pub address: Ipv4Addr,
+    /// Bits that all addresses of that network have in common.
+    pub prefix: u8,
 }
 
 /// What a progress frame says.

@@ -5,7 +5,7 @@
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
 use super::message::{
-    AgentInfo, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, unpack,
+    AgentInfo, CardAddress, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, unpack,
 };
 use crate::stops;
 use iotax_facts::Engine;
@@ -296,17 +296,18 @@ impl Peer {
         self.prepared(Request::Prepare { worker, targets, jobs, engine: None, probe }, limit)
     }
 
-    /// Listens for the network probe of a worker in another place, at that address and port or at any.
+    /// Listens for the probe of a worker in another place, at that address and port or at any.
     ///
     /// # Errors
     /// As [`Peer::call`].
     pub fn listen_for(
         &mut self,
         worker: u32,
+        probe: &ProbeSpec,
         (bind, port): (Option<IpAddr>, Option<u16>),
         limit: Duration,
     ) -> Result<Listening, WireError> {
-        match self.call(Request::Listen { worker, bind, port }, limit)? {
+        match self.call(Request::Listen { worker, probe: probe.clone(), bind, port }, limit)? {
             Response::Listening(listening) => Ok(listening),
             other => Err(self.unexpected("listen", &other)),
         }
@@ -320,6 +321,17 @@ impl Peer {
         match self.call(Request::Unlisten { worker }, QUICK_LIMIT)? {
             Response::Unlistened => Ok(()),
             other => Err(self.unexpected("unlisten", &other)),
+        }
+    }
+
+    /// Gives a network card of the place its address; its name there.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn give_address(&mut self, card: &CardAddress, limit: Duration) -> Result<String, WireError> {
+        match self.call(Request::Address(card.clone()), limit)? {
+            Response::Addressed { interface } => Ok(interface),
+            other => Err(self.unexpected("address", &other)),
         }
     }
 

@@ -1,0 +1,205 @@
+//! The other end of a tool: its server, started for a probe in the place that answers, and ended with it. It refuses a port that is
+//! taken before it starts anything, and ends nothing but the process that it started.
+
+use super::visit::{find, last_words_of};
+use crate::net::free_port;
+use crate::{ProbeError, ProbeSpec};
+use iotax_sys::child::{ended_within, ends_with_us};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server that listens does so at once; on a machine that is busy a little later.
+const LISTENS_WITHIN: Duration = Duration::from_secs(5);
+/// How often that is looked for.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A server that listens until it is dropped.
+pub struct Served {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Served {
+    /// Starts the server of a tool at an address of this place; without a port at one that is free. The kernel ends the program when
+    /// the thread that called this ends, in whatever way.
+    ///
+    /// # Errors
+    /// When the port is taken, or the program is missing, ends or does not listen.
+    pub fn start(spec: &ProbeSpec, bind: IpAddr, port: Option<u16>) -> Result<Served, ProbeError> {
+        let address = free_port(bind, port).map_err(|error| match error {
+            ProbeError::Unfit(why) => ProbeError::Unfit(format!("the server of {spec}: {why}")),
+            other => other,
+        })?;
+        let words = super::server(spec, address)
+            .ok_or_else(|| ProbeError::Unfit(format!("the probe {spec} has no server of its own")))?;
+        let (name, arguments) =
+            words.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let package = spec.definition()?.program.map_or(name, |(_, package)| package);
+        let missing = || ProbeError::Missing {
+            program: format!("{name} (whose server is to listen at {address})"),
+            package: package.to_owned(),
+        };
+        let mut command = Command::new(find(name, &path).ok_or_else(missing)?);
+        command.args(arguments).env("LC_ALL", "C").current_dir(std::env::temp_dir());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let shown = words.join(" ");
+        let child = ends_with_us(command.process_group(0)).spawn();
+        let child = child.map_err(|source| ProbeError::System { action: format!("run {shown}"), source })?;
+        let mut served = Served { child, address };
+        served.wait(&shown)?;
+        Ok(served)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Until it listens.
+    fn wait(&mut self, shown: &str) -> Result<(), ProbeError> {
+        let start = Instant::now();
+        while !listens(self.child.id(), self.address.port()) {
+            let failed = |why: String| ProbeError::Failed(format!("{shown} {why}"));
+            match ended_within(&mut self.child, LOOK) {
+                Ok(Some(status)) => return Err(failed(format!("ended ({status}): {}", self.last_words()))),
+                Ok(None) if start.elapsed() < LISTENS_WITHIN => {}
+                Ok(None) => {
+                    return Err(failed(format!("does not listen after {} s", LISTENS_WITHIN.as_secs())));
+                }
+                Err(source) => {
+                    return Err(ProbeError::System { action: format!("wait for {shown}"), source });
+                }
+            }
+        }
+        // What it complains of later is the business of the end that measures; a full pipe would stop it.
+        if let Some(mut stderr) = self.child.stderr.take() {
+            std::thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
+        }
+        Ok(())
+    }
+
+    /// Of one that has ended.
+    fn last_words(&mut self) -> String {
+        let mut said = Vec::new();
+        if let Some(stderr) = &mut self.child.stderr {
+            // What was read before an error is all there is to show.
+            let _ = stderr.read_to_end(&mut said);
+        }
+        last_words_of(&String::from_utf8_lossy(&said), "")
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It fails where the program has ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether that process has a socket that listens at that port, by TCP, or waits for datagrams there.
+fn listens(pid: u32, port: u16) -> bool {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let links = files.filter_map(|file| fs::read_link(file.path()).ok()?.into_os_string().into_string().ok());
+    let own: BTreeSet<String> = links.filter(|link| link.starts_with("socket:[")).collect();
+    ["tcp", "tcp6", "udp", "udp6"].iter().any(|table| {
+        let sockets = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        sockets.lines().skip(1).any(|line| waits_at(line, port).is_some_and(|inode| own.contains(&inode)))
+    })
+}
+
+/// Of a line of `/proc/PID/net/tcp` or `udp`, where its socket waits at that port: `socket:[INODE]`.
+fn waits_at(line: &str, port: u16) -> Option<String> {
+    /// As the kernel numbers them: listens; has no other end.
+    const WAITS: [&str; 2] = ["0A", "07"];
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let (_, local) = fields.get(1)?.rsplit_once(':')?;
+    let is_it = u16::from_str_radix(local, 16) == Ok(port) && WAITS.contains(fields.get(3)?);
+    is_it.then_some(format!("socket:[{}]", fields.get(9)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, TcpListener};
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn is_alive(pid: u32) -> bool {
+        fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
+    /// `None`, with a word about it: the tool is not installed here.
+    fn started(probe: &str) -> Option<Served> {
+        match Served::start(&ProbeSpec::parse(probe).unwrap(), HERE, None) {
+            Err(ProbeError::Missing { program, .. }) => {
+                println!("skipped: {program} is not installed");
+                None
+            }
+            served => Some(served.unwrap()),
+        }
+    }
+
+    #[test]
+    fn servers_listen_and_end_when_they_are_dropped() {
+        for probe in ["iperf3(udp)", "sockperf(udp)", "sockperf(tcp)"] {
+            let Some(served) = started(probe) else { continue };
+            let (pid, port) = (served.child.id(), served.address().port());
+            assert!(listens(pid, port) && !listens(pid, port ^ 1) && !listens(std::process::id(), port));
+            drop(served);
+            assert!(!is_alive(pid), "{probe}");
+        }
+    }
+
+    #[test]
+    fn a_server_ends_with_the_thread_that_started_it() {
+        let start = || started("iperf3(tcp)").map(|served| std::mem::ManuallyDrop::new(served).child.id());
+        let Some(pid) = std::thread::spawn(start).join().unwrap() else { return };
+        let since = Instant::now();
+        while is_alive(pid) && since.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(LOOK);
+        }
+        assert!(!is_alive(pid));
+    }
+
+    #[test]
+    fn a_taken_port_is_refused_before_anything_is_started() {
+        let taken = TcpListener::bind((HERE, 0)).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let spec = ProbeSpec::parse("sockperf(udp)").unwrap();
+        let why = Served::start(&spec, HERE, Some(port)).err().unwrap().to_string();
+        let expected =
+            format!("the server of sockperf(udp): cannot listen at 127.0.0.1:{port}: the port is taken");
+        assert!(why.starts_with(&expected), "{why}");
+    }
+
+    #[test]
+    fn a_server_that_ends_at_once_is_an_error_with_its_words() {
+        let Some(mut served) = started("iperf3(tcp)") else { return };
+        served.child.kill().unwrap();
+        let why = served.wait("iperf3 -s").err();
+        assert!(why.is_some_and(|why| why.to_string().contains("iperf3 -s ended (signal: 9")));
+    }
+
+    #[test]
+    fn the_kernels_lines_are_read() {
+        let of = |local: &str, state: &str| {
+            format!(
+                "  0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000  0  0 4711 1 0"
+            )
+        };
+        assert_eq!(waits_at(&of("0100007F:1451", "0A"), 5201).as_deref(), Some("socket:[4711]"));
+        assert_eq!(
+            waits_at(&of("00000000000000000000000000000000:1451", "07"), 5201).as_deref(),
+            Some("socket:[4711]")
+        );
+        assert_eq!(waits_at(&of("0100007F:1451", "01"), 5201), None, "a connection");
+        assert_eq!(waits_at(&of("0100007F:1450", "0A"), 5201), None);
+    }
+}
