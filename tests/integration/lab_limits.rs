@@ -10,7 +10,7 @@ const SCRIPT: &str = r#"
 dmesg -n 1
 iotax() { $tool --runs /run/runs "$@"; }
 said() { name=$1; shift; echo "<<$name"; "$@" 2> /run/errors || { echo "LIMITS FAILED: $name"; cat /run/errors; }; echo ">>"; }
-bare() { "$@" > /run/found || return; tr -d '\n' < /run/found | sed 's/"points": *\[[^"]*\]/"points": []/g'; echo; }
+bare() { "$@" > /run/found || return; tr -d '\n' < /run/found | sed -E 's/"points": *\[( *\[[^]]*\],?)* *\]/"points": []/g'; echo; }
 # The loopback of a namespace of its own, with frames as Ethernet has them.
 ip netns add far; ip -n far link set lo mtu 1500; ip -n far link set lo up
 within() { ip netns exec far "$@"; }
