@@ -37,6 +37,9 @@ pub struct Asked {
     /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
+    /// The guests behind the places vm, vm1, vm2, ...: vcpus=2,memory=1GiB, as in vm(...)
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub vm: Option<String>,
     /// Override a scenario's [device.NAME], such as drive=/dev/nvme1n1
     #[arg(long, value_name = "NAME=MEDIUM")]
     pub device: Vec<String>,
@@ -99,6 +102,7 @@ impl Asked {
             durability: self.durability.clone(),
             states: self.states.clone(),
             lab: self.lab.clone(),
+            vm: self.vm.clone(),
             devices: self.device.clone(),
             tools: self.tool.clone(),
         }

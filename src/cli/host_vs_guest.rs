@@ -1,9 +1,11 @@
 //! `iotax host-vs-guest`: one command for the whole table of a guest against its host, or of two hosts: disk, processors, memory,
-//! kernel, wake-ups, each with a verdict. It is a `run` whose stacks, loads and times are chosen.
+//! kernel, wake-ups, network, each with a verdict. It is a `run` whose stacks, loads and times are chosen.
 
 use super::progress::Progress;
-use super::{report, run};
+use super::{report, run, say_aside};
 use anyhow::{Context, Result};
+use iotax_layers::guest::{FINDINGS, NETWORK_NEEDS};
+use iotax_layers::needs;
 use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
@@ -46,7 +48,11 @@ fn time(text: &str) -> Result<Duration, String> {
 /// As `run`.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check()?;
-    let (stacks, profile) = args.asked()?;
+    let lacking = needs::missing(&NETWORK_NEEDS, FINDINGS);
+    let (stacks, profile) = args.asked(lacking.is_empty())?;
+    for missing in lacking.iter().filter(|_| args.what.len() < 2) {
+        say_aside(&format!("no network rows: {} ({}); hint: {}", missing.what, missing.why, missing.command));
+    }
     let request = |measure| Request { profile: Some(profile.clone()), measure, ..Request::default() };
     let rows = from_arguments(&stacks, &request(Vec::new())).map_err(Failed::from)?.workloads.len();
     let each_s = ((args.time.as_secs_f64() - SET_UP_S) / rows.max(1) as f64).max(LEAST_S);
@@ -59,9 +65,24 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 
 impl Args {
     /// The two stacks, and the loads that both take: none on a place without a device, no writes on what iotax did not make.
-    fn asked(&self) -> Result<(Vec<String>, String)> {
+    /// Where this host can give the guest a network, its rows are among them.
+    fn asked(&self, network: bool) -> Result<(Vec<String>, String)> {
         let vcpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let options = self.vm.clone().unwrap_or_else(|| format!("vcpus={vcpus}"));
+        let mut options = self.vm.clone().unwrap_or_else(|| format!("vcpus={vcpus}"));
+        let word = |key: &str| {
+            let words = options.split(',').filter_map(|word| word.split_once('='));
+            words
+                .map(|(key, value)| (key.trim(), value.trim()))
+                .find(|(own, _)| *own == key)
+                .map(|word| word.1)
+        };
+        let network = match (word("net"), word("image")) {
+            (Some(net), _) => net == "tap",
+            (None, image) => network && self.what.len() < 2 && image.is_none(),
+        };
+        if network && word("net").is_none() {
+            options.push_str(",net=tap");
+        }
         let guest = |medium: &str| format!("{medium} | vm({options})");
         let stacks = match self.what.as_slice() {
             [] => {
@@ -81,7 +102,7 @@ impl Args {
             () if stacks.iter().all(is_ours) => "disk-reads,disk-writes,machine",
             () => "disk-reads,machine",
         };
-        Ok((stacks, profile.to_owned()))
+        Ok((stacks, format!("{profile}{}", if network { ",network" } else { "" })))
     }
 }
 
@@ -89,7 +110,7 @@ impl Args {
 mod tests {
     use super::*;
 
-    fn asked(what: &[&str], vm: Option<&str>) -> (Vec<String>, String) {
+    fn asked(what: &[&str], vm: Option<&str>, network: bool) -> (Vec<String>, String) {
         let args = Args {
             output: report::Output::default(),
             what: what.iter().map(|word| (*word).to_owned()).collect(),
@@ -97,24 +118,35 @@ mod tests {
             dir: "/".into(),
             time: Duration::from_secs(300),
         };
-        args.asked().unwrap()
+        args.asked(network).unwrap()
     }
 
     #[test]
     fn stacks_and_loads_follow_what_was_named() {
-        let (stacks, loads) = asked(&[], Some("vcpus=2"));
+        let (stacks, loads) = asked(&[], Some("vcpus=2"), false);
         assert_eq!(stacks[1], "file:/iotax-host-vs-guest.img,size=1GiB | vm(vcpus=2)");
         assert_eq!(loads, "disk-reads,disk-writes,machine");
-        let (stacks, loads) = asked(&["/dev/nvme1n1"], Some("vcpus=4,cache=none"));
-        assert_eq!(stacks, ["/dev/nvme1n1", "/dev/nvme1n1 | vm(vcpus=4,cache=none)"]);
-        assert_eq!(loads, "disk-reads,machine", "a device is not written");
-        let (stacks, loads) = asked(&["cpu @ssh:a", "cpu @ssh:b"], None);
+        let (stacks, loads) = asked(&["/dev/nvme1n1"], Some("vcpus=4,cache=none"), true);
+        assert_eq!(stacks, ["/dev/nvme1n1", "/dev/nvme1n1 | vm(vcpus=4,cache=none,net=tap)"]);
+        assert_eq!(loads, "disk-reads,machine,network", "a device is not written");
+        let (stacks, loads) = asked(&["cpu @ssh:a", "cpu @ssh:b"], None, true);
         assert_eq!((stacks.len(), loads.as_str()), (2, "machine"));
         for what in [&[][..], &["cpu"], &["ssh:a:/srv/x.img,size=1GiB", "ssh:b:/srv/x.img,size=1GiB"]] {
-            let (stacks, profile) = asked(what, None);
-            let request = Request { profile: Some(profile), ..Request::default() };
-            let scenario = from_arguments(&stacks, &request).unwrap();
-            assert!(scenario.workloads.len() >= 12, "{}", scenario.workloads.len());
+            for network in [false, true] {
+                let (stacks, profile) = asked(what, None, network);
+                let request = Request { profile: Some(profile), ..Request::default() };
+                let scenario = from_arguments(&stacks, &request).unwrap();
+                assert!(scenario.workloads.len() >= 12, "{}", scenario.workloads.len());
+            }
         }
+    }
+
+    #[test]
+    fn whoever_names_a_network_has_it_or_not_whatever_this_host_could() {
+        let loads = |vm| asked(&["cpu"], Some(vm), true).1;
+        assert_eq!(loads("net=none"), "machine");
+        assert_eq!(loads("image=/srv/x.qcow2"), "machine");
+        assert_eq!(asked(&["cpu"], Some("net=tap,vhost=on"), false).1, "machine,network");
+        assert_eq!(asked(&["cpu"], Some("net=tap"), true).0[1], "cpu | vm(net=tap)");
     }
 }

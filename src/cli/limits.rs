@@ -4,7 +4,7 @@
 use super::progress::Progress;
 use super::{columns, run, say, say_aside};
 use anyhow::Result;
-use iotax_host::limits::{Limited, SetLimit, of_groups, processors};
+use iotax_host::limits::{Limited, SetLimit, processors};
 use iotax_host::probe::Probe;
 use iotax_measure::course::{Course, CourseSpec, Courses, Kind};
 use iotax_measure::session::Outcome;
@@ -28,7 +28,8 @@ const QMP_LIMIT: Duration = Duration::from_secs(5);
 /// Arguments of `limits`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A file, a device or any stack: /dev/sdb, file:/srv/x.img,size=4GiB, "file:/srv/x.img,size=4GiB | loop"
+    /// A file, a device, a network or any stack: /dev/sdb, file:/srv/x.img,size=4GiB, "net:ssh:b @ssh:a",
+    /// "file:/srv/x.img,size=4GiB | loop"
     #[arg(value_name = "STACK")]
     stack: String,
     /// Longest time of each course of load; it may end in its second half, once a limit is known well
@@ -69,9 +70,9 @@ struct Limits {
 /// One course and what it shows.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// `read` or `write`.
+    /// `read` or `write`; of a network `send` or `receive`.
     direction: &'static str,
-    /// What its figures count: `ios` or `bytes`.
+    /// What its figures count: `ios` or `bytes`; of a network `bytes` without headers, or `datagrams`.
     unit: &'static str,
     /// The load, in words.
     load: String,
@@ -86,6 +87,9 @@ struct Line {
     refused: Option<String>,
     /// The rest before may have been too short for the bucket to be full.
     burst_may_be_larger: bool,
+    /// Of a network: its rate in bytes a second with the headers of Ethernet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_wire: Option<f64>,
     /// Of a limit that the other unit's course has found as well.
     note: Option<String>,
     /// Settings that hold for it.
@@ -126,6 +130,13 @@ fn spec_of(args: &Args) -> Result<CourseSpec, Failed> {
 }
 
 fn scenario_of(args: &Args) -> Result<Scenario> {
+    if let Some(scenario) = of_network(&args.stack) {
+        if args.write {
+            let why = "--write: a network has no writes to allow: both of its directions are measured";
+            return Err(Failed::input(format!("{why}; hint: leave it out")).into());
+        }
+        return Ok(scenario);
+    }
     let rw = if args.write { "randrw" } else { "randread" };
     let request = Request {
         words: vec![("rw".to_owned(), rw.to_owned()), ("iodepth".to_owned(), "32".to_owned())],
@@ -143,6 +154,13 @@ fn scenario_of(args: &Args) -> Result<Scenario> {
     }
 }
 
+/// Where the one stack is a network.
+fn of_network(stack: &str) -> Option<Scenario> {
+    let scenario = from_arguments(&[stack.to_owned()], &Request::default()).ok()?;
+    let is_network = matches!(scenario.stacks.as_slice(), [one] if one.medium.far_end().is_some());
+    (is_network && scenario.is_of_command_line()).then_some(scenario)
+}
+
 /// What a QEMU throttles.
 fn of_qemu(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
     let failed = |error| Failed::input(format!("--qmp {}: {error}", socket.display()));
@@ -153,17 +171,39 @@ fn of_qemu(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
 fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> Limits {
     let probe = Probe::of_files(Path::new("/"));
     let mut settings = set_elsewhere;
-    settings.extend(of_groups(&probe, &courses.targets));
-    let lines = courses.done.iter().map(|course| line_of(course, &courses.done, &settings)).collect();
-    Limits { stack: stack.to_owned(), courses: lines, settings, processors: processors(&probe) }
+    settings.extend(courses.settings.clone());
+    let of_line = |course: &Course| match course.kind {
+        Kind { network: true, writes: false, .. } => line_of(course, &courses.done, &courses.far_settings),
+        _ => line_of(course, &courses.done, &settings),
+    };
+    let lines = courses.done.iter().map(of_line).collect();
+    settings.extend(courses.far_settings.iter().filter(|set| !courses.settings.contains(set)).cloned());
+    Limits {
+        stack: stack.to_owned(),
+        courses: lines,
+        settings,
+        processors: processors(&probe).map(|(list, _)| list),
+    }
 }
 
 fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
-    let Kind { writes, bytes } = course.kind;
-    let holds = settings.iter().filter(|set| set.of.holds_for(writes, bytes));
+    let Kind { network, writes, bytes } = course.kind;
+    let holds = settings.iter().filter(|set| match network {
+        true => set.of == Limited::Sent,
+        false => set.of.holds_for(writes, bytes),
+    });
     Line {
-        direction: if writes { "write" } else { "read" },
-        unit: if bytes { "bytes" } else { "ios" },
+        direction: match (network, writes) {
+            (false, false) => "read",
+            (false, true) => "write",
+            (true, false) => "receive",
+            (true, true) => "send",
+        },
+        unit: match (network, bytes) {
+            (_, true) => "bytes",
+            (false, false) => "ios",
+            (true, false) => "datagrams",
+        },
         load: course.kind.words(),
         seconds: course.points.last().map_or(0.0, |point| point.0),
         rested_seconds: course.rested_s,
@@ -172,6 +212,7 @@ fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
         found: course.found.ok(),
         refused: course.found.err().map(|why| why.to_string()),
         burst_may_be_larger: course.may_have_begun_empty(),
+        on_wire: reached(course).and_then(|rate| course.on_wire(rate)).map(|[_, bytes]| bytes),
         note: same_limit(course, all),
         settings: holds.cloned().collect(),
         points: course.points.clone(),
@@ -187,13 +228,32 @@ fn held(course: &Course) -> Option<f64> {
     }
 }
 
-/// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or in bytes.
+/// The rate that a course came to.
+fn reached(course: &Course) -> Option<f64> {
+    match &course.found {
+        Ok(Shape::Open { mean, fell, .. }) => Some(fell.map_or(*mean, |fell| fell.to)),
+        _ => held(course),
+    }
+}
+
+/// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or in bytes; of a network, datagrams and
+/// streams where they agree in frames or in bytes on the wire.
 fn same_limit(course: &Course, all: &[Course]) -> Option<String> {
-    let Kind { writes, bytes } = course.kind;
-    let other = all.iter().find(|other| other.kind == Kind { writes, bytes: !bytes })?;
+    let Kind { network, writes, bytes } = course.kind;
+    let other = all.iter().find(|other| other.kind == Kind { network, writes, bytes: !bytes })?;
     let (small, large) = if bytes { (other, course) } else { (course, other) };
     let (ios, rate) = (held(small)?, held(large)?);
     let agree = |a: f64, b: f64| (a / b - 1.0).abs() < AT;
+    if network {
+        let ([frames, small], [of_large, large]) = (small.on_wire(ios)?, large.on_wire(rate)?);
+        return match (agree(small, large), agree(frames, of_large), bytes) {
+            (true, _, false) => {
+                Some("as many bytes on the wire as streams get: the limit is on bytes".into())
+            }
+            (_, true, true) => Some("as many frames as datagrams get: the limit is on packets".into()),
+            _ => None,
+        };
+    }
     let by_bytes = agree(ios * small.kind.job().bs as f64, rate);
     let by_ios = agree(ios, rate / large.kind.job().bs as f64);
     match (by_bytes, by_ios, bytes) {
@@ -206,7 +266,8 @@ fn same_limit(course: &Course, all: &[Course]) -> Option<String> {
 impl Limits {
     fn text(&self, width: usize) -> String {
         let lines = self.courses.iter().map(Line::text);
-        let processors = self.settings.iter().filter(|set| set.of == Limited::Processors);
+        let processors =
+            self.settings.iter().filter(|set| matches!(set.of, Limited::Processors | Limited::Allowed));
         let others = processors.map(|set| format!("set: {set}"));
         let all: Vec<String> = lines.chain(others).collect();
         all.iter().map(|line| iotax_report::wrapped(line, width, "  ")).collect()
@@ -215,18 +276,27 @@ impl Limits {
 
 impl Line {
     fn text(&self) -> String {
-        format!("{}s: {}{}", self.direction, self.finding(), self.details())
+        let what = match self.direction {
+            "send" => "sending",
+            "receive" => "receiving",
+            "write" => "writes",
+            _ => "reads",
+        };
+        format!("{what}: {}{}", self.finding(), self.details())
     }
 
     fn finding(&self) -> String {
-        let rate = |rate: f64| match self.unit {
-            "bytes" => format!("{} a second", show_bytes(rate.round() as u64)),
-            _ => format!("{} I/Os a second", grouped(rate)),
+        let of_network = self.is_of_network();
+        let amount = |amount: f64| match (self.unit, of_network) {
+            ("bytes", _) => show_bytes(amount.round() as u64),
+            (_, true) => format!("{} datagrams", grouped(amount)),
+            (_, false) => format!("{} I/Os", grouped(amount)),
         };
-        let amount = |amount: f64| match self.unit {
-            "bytes" => show_bytes(amount.round() as u64),
-            _ => format!("{} I/Os", grouped(amount)),
+        let rate = |rate: f64| match (self.unit, of_network) {
+            ("bytes", true) => mbit(rate),
+            _ => format!("{} a second", amount(rate)),
         };
+        let below = if of_network { "the network's" } else { "the drive's" };
         match self.found {
             Some(Shape::Bucket(found)) => format!(
                 "limited to {} after a burst of {}{}",
@@ -235,7 +305,7 @@ impl Line {
                 if self.burst_may_be_larger { " or more" } else { "" }
             ),
             Some(Shape::Cap { rate: cap }) => {
-                format!("steady at {} from the start: a flat cap, or the drive's own rate", rate(cap.value))
+                format!("steady at {} from the start: a flat cap, or {below} own rate", rate(cap.value))
             }
             // A limiter that loses what it did not pass at once is as unsteady as a drive.
             Some(Shape::Open { mean, fell, .. }) if self.met(fell.map_or(mean, |fell| fell.to)).is_some() => {
@@ -260,7 +330,12 @@ impl Line {
 
     /// A setting that a rate is at.
     fn met(&self, rate: f64) -> Option<&SetLimit> {
-        self.settings.iter().find(|set| (rate / set.rate - 1.0).abs() <= AT)
+        let shown = self.on_wire.unwrap_or(rate);
+        self.settings.iter().find(|set| (shown / set.rate - 1.0).abs() <= AT)
+    }
+
+    fn is_of_network(&self) -> bool {
+        matches!(self.direction, "send" | "receive")
     }
 
     fn details(&self) -> String {
@@ -277,6 +352,7 @@ impl Line {
             Some(Shape::Cap { rate }) => format!("; {}", percent(rate)),
             _ => String::new(),
         };
+        let on_wire = self.on_wire.iter().map(|rate| format!("; {} on the wire", mbit(*rate)));
         let note = self.note.iter().map(|note| format!("; {note}"));
         let larger = self.burst_may_be_larger.then(|| {
             format!(
@@ -285,15 +361,21 @@ impl Line {
             )
         });
         let settings = self.settings.iter().map(|set| format!("; set: {set}"));
-        let all: String = note.chain(larger).chain(settings).collect();
+        let all: String = on_wire.chain(note).chain(larger).chain(settings).collect();
         format!(" (found in {:.1} s of {}{sure}{all})", self.seconds, self.load)
     }
+}
+
+/// Bytes a second as networks count them.
+fn mbit(rate: f64) -> String {
+    format!("{:.2} Mbit/s", rate * 8.0 / 1e6)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::Parser;
+    use iotax_measure::course::Frame;
     use iotax_stats::bucket::{Bucket, Unfit};
 
     fn course(writes: bool, bytes: bool, rate: f64, burst: f64) -> Course {
@@ -301,7 +383,8 @@ mod tests {
         let found =
             Bucket { rate: figure(rate), burst: figure(burst), peak: 20.0 * rate, knee_s: 0.3, tail_s: 4.9 };
         Course {
-            kind: Kind { writes, bytes },
+            kind: Kind { network: false, writes, bytes },
+            frame: None,
             rested_s: 10.0,
             points: vec![(0.0, 0.0), (5.2, burst + 5.2 * rate)],
             ios: 10_200,
@@ -356,6 +439,37 @@ mod tests {
         assert!(line_of(&one, &[], &[]).text().contains("no result: the course has 7 points"));
     }
 
+    #[test]
+    fn a_network_s_limit_is_compared_on_the_wire() {
+        let frame = |payload, headers| Some(Frame { payload, headers });
+        let kind = |writes, bytes| Kind { network: true, writes, bytes };
+        // 80 Mbit/s, of 1448 bytes in 1514, and of 64 in 106.
+        let streams = Course {
+            kind: kind(true, true),
+            frame: frame(1448, 66),
+            ..course(true, true, 1e7 * 1448.0 / 1514.0, 4e6)
+        };
+        let small =
+            Course { kind: kind(true, false), frame: frame(64, 42), ..course(true, false, 1e7 / 106.0, 4e4) };
+        let all = [streams, small];
+        let tbf = SetLimit { on: "eth0".into(), set_in: "tbf".into(), ..set(Limited::Sent, 1e7) };
+        let text = line_of(&all[0], &all, &[tbf.clone(), set(Limited::WriteBytes, 7.0)]).text();
+        assert!(
+            text.starts_with("sending: limited to 76.51 Mbit/s after a burst of 3.81 MiB (found in"),
+            "{text}"
+        );
+        let end = "; 80.00 Mbit/s on the wire; set: eth0: 10000000 bytes sent a second (tbf))";
+        assert!(text.contains("of 4 TCP streams to the other end") && text.ends_with(end), "{text}");
+        let line = line_of(&all[1], &all, &[tbf]);
+        assert!(
+            line.text().starts_with("sending: limited to 94,340 datagrams a second after"),
+            "{}",
+            line.text()
+        );
+        assert!(line.note.as_deref().is_some_and(|note| note.ends_with("on bytes")), "{:?}", line.note);
+        assert!(line.met(1.0).is_some(), "by what is on the wire");
+    }
+
     #[derive(Parser)]
     struct Cli {
         #[command(flatten)]
@@ -373,5 +487,10 @@ mod tests {
         assert!(spec_of(&parse(&["/dev/x", "--seconds", "0.5"]).unwrap()).is_err());
         assert!(spec_of(&parse(&["/dev/x", "--seconds", "NaN"]).unwrap()).is_err());
         assert_eq!(spec_of(&parse(&["/dev/x", "--rest", "2s"]).unwrap()).unwrap().rest_s, 2.0);
+        assert!(
+            scenario_of(&parse(&["net:ssh:b @ssh:a"]).unwrap()).unwrap().stacks[0].medium.far_end().is_some()
+        );
+        let refused = scenario_of(&parse(&["net:ssh:b", "--write"]).unwrap()).unwrap_err().to_string();
+        assert!(refused.starts_with("--write: a network has no writes"), "{refused}");
     }
 }

@@ -57,7 +57,7 @@ enum Command {
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
     Plan(plan::Args),
-    /// Compare a guest with its host, or two hosts, in about 5 minutes: disk, processors, memory, kernel, wake-ups
+    /// Compare a guest with its host, or two hosts, in about 5 minutes: disk, processors, memory, kernel, wake-ups, network
     HostVsGuest(host_vs_guest::Args),
     /// Measure the network between every two places: throughput and round trips, as a matrix
     Network(network::Args),

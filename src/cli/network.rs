@@ -16,7 +16,8 @@ const MOST_PLACES: usize = 12;
 pub struct Args {
     #[command(flatten)]
     output: report::Output,
-    /// host (this one) or ssh:HOST; add the address to reach it at if needed: ssh:b,address=10.0.0.2
+    /// host (this one), ssh:HOST, or vm, vm1, vm2, ... (guests made for the run); add the address to reach it at if needed:
+    /// ssh:b,address=10.0.0.2
     #[arg(value_name = "PLACE", num_args = 2.., required = true)]
     places: Vec<String>,
     /// Probes of each pair
@@ -25,6 +26,9 @@ pub struct Args {
     /// Streams of each throughput probe
     #[arg(long, value_name = "N", default_value = "1")]
     numjobs: u32,
+    /// Options of the guests, as in vm(...): vcpus=2,vhost=on
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    vm: Option<String>,
     /// Time of each probe for all pairs together [default: 4 s per pair]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
@@ -40,6 +44,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let budget = args.budget.clone().unwrap_or_else(|| format!("{}s", 4 * stacks.len()));
     let request = Request {
         probe: Some(args.probe.clone()),
+        vm: args.vm.clone(),
         words: vec![("numjobs".to_owned(), args.numjobs.to_string())],
         measure: vec![("budget".to_owned(), budget)],
         ..Request::default()
@@ -86,6 +91,11 @@ mod tests {
         let request = Request { probe: Some("rr".into()), ..Request::default() };
         let scenario = from_arguments(&stacks, &request).unwrap();
         assert_eq!(scenario.stacks[3].name, "ssh:a to ssh:b");
+        let guests = pairs(&["host", "vm1", "vm2"].map(str::to_owned)).unwrap();
+        let options = Request { vm: Some("vcpus=1".into()), ..request };
+        let scenario = from_arguments(&guests, &options).unwrap();
+        assert_eq!((scenario.stacks[3].name.as_str(), scenario.guests.len()), ("vm1 to vm2", 2));
+        assert!(scenario.guests.values().all(|guest| guest.option("vcpus") == Some("1")));
         let twice = pairs(&["host", "ssh:a", "ssh:a,address=10.0.0.2"].map(str::to_owned)).unwrap_err();
         assert!(twice.to_string().contains("named twice"));
     }

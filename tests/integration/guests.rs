@@ -1,8 +1,12 @@
 //! Guests under TCG or KVM: every way a disk reaches one, many at once, and what is read back of them.
 
-use crate::rig::{Rig, can_boot, can_serve, disks, flat, process_of, traces, wait, words};
+use crate::crash::killed_around;
+use crate::rig::{
+    Rig, can, can_boot, can_run, can_serve, disks, flat, is_root, process_of, traces, wait, words,
+};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
+use std::path::Path;
 
 const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
 
@@ -58,6 +62,80 @@ fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
         report["warnings"]
     );
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}
+
+/// Interfaces of a run that are still there.
+fn interfaces() -> Vec<String> {
+    let all = std::fs::read_dir("/sys/class/net").unwrap().flatten();
+    let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    // ix, a letter, and the end of a run's id.
+    names.filter(|name| name.starts_with("ix") && name[3..].starts_with('-')).collect()
+}
+
+fn can_have_a_network() -> bool {
+    can_boot() && is_root() && can_run(&["ip"]) && can("/dev/net/tun", Path::new("/dev/net/tun").exists())
+}
+
+#[test]
+fn guests_and_their_host_are_measured_each_with_each_over_a_bridge() {
+    let _alone = crate::rig::alone();
+    if !can_have_a_network() {
+        return;
+    }
+    let rig = Rig::new();
+    let args = ["network", "host", "vm1", "vm2", "--vm", "vcpus=1,memory=256MiB", "--budget", "18s"];
+    let report = rig.json(&args);
+    let [tcp, rr] = [0, 1].map(|at| &report["workloads"][at]["rows"]);
+    let ends: Vec<String> = tcp.as_array().unwrap().iter().map(|row| row["ends"].to_string()).collect();
+    assert_eq!(ends.len(), 6);
+    assert_eq!((ends[0].as_str(), ends[3].as_str()), (r#"["host","vm1"]"#, r#"["vm1","vm2"]"#));
+    for row in 0..6 {
+        assert!(tcp[row]["bytes_per_s"]["value"].as_f64().unwrap() > 1e5, "{tcp}");
+        assert!(rr[row]["iops"]["value"].as_f64().unwrap() > 1000.0, "a round trip in ns: {rr}");
+    }
+    let path = |row: usize| tcp[row]["engine"].as_str().unwrap();
+    assert!(path(0).contains("(bridge, mtu 1500") && path(0).contains("to 198.1"), "{}", path(0));
+    assert!(path(3).contains("(virtio_net, mtu 1500") && path(3).contains("on the same link"), "{}", path(3));
+    assert_eq!((interfaces(), traces(&rig.path(""))), (Vec::new(), Vec::new()));
+}
+
+/// Over the loopback from the host itself, over its card from a guest, several queues of it.
+#[test]
+fn a_guest_reaches_this_host_over_its_card() {
+    let _alone = crate::rig::alone();
+    if !can_have_a_network() {
+        return;
+    }
+    let rig = Rig::new();
+    let guest = "cpu | vm(net=tap,net-queues=2,memory=256MiB)";
+    let quick = ["--slice", "100ms", "--min-time", "500ms", "--budget", "3s"];
+    let args = ["run", "cpu", guest, "--probe", "tcp(send),tcp(receive),rr(udp)"];
+    let report = rig.json(&[&args[..], &quick].concat());
+    for workload in report["workloads"].as_array().unwrap() {
+        let [host, guest] = [0, 1].map(|at| workload["rows"][at]["engine"].as_str().unwrap());
+        assert!(host.contains("to 127.0.0.1 over lo (loopback"), "{host}");
+        assert!(guest.contains("virtio_net") && guest.contains("2 receive and 2 send queues"), "{guest}");
+        assert!(workload["rows"][1]["iops"]["value"].as_f64().unwrap() > 0.0, "{workload}");
+    }
+    let told = report["warnings"].to_string();
+    assert!(told.contains("reaches it over the loopback, without a card"), "{told}");
+    assert_eq!(interfaces(), Vec::<String>::new());
+}
+
+#[test]
+fn the_network_of_a_killed_run_is_removed_by_clean() {
+    let _alone = crate::rig::alone();
+    if !can_have_a_network() {
+        return;
+    }
+    let rig = Rig::new();
+    let args = ["run", "net:vm1", "net:host @vm1", "--vm", "vcpus=1,memory=256MiB", "--probe", "rr"];
+    let quick = ["--slice", "100ms", "--min-time", "200ms", "--budget", "1s"];
+    let is_one = |line: &str| line.contains("make_bridge") || line.contains("make_tap");
+    killed_around(&rig, &[&args[..], &quick].concat(), &is_one, &|when| {
+        assert_eq!(interfaces(), Vec::<String>::new(), "{when}");
+        assert_eq!(traces(&rig.path("")), Vec::<String>::new(), "{when}");
+    });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `iotax limits`: token buckets of a known size, and what it refuses.
 
-use crate::rig::{Rig, alone, can, can_run, words};
+use crate::rig::{Rig, alone, can, can_run, is_root, words};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -93,6 +93,64 @@ fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
     );
 }
 
+/// iotax over a loopback of its own, whose frames are Ethernet's, behind a token bucket of 30 Mbit/s; `None`: not on this machine.
+fn over_tbf(rig: &Rig, burst: &str, args: &[&str]) -> Option<Value> {
+    let inner = rig.command(args);
+    let script = format!(
+        "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate 30mbit burst {burst} latency 50ms || exit 77; exec \"$@\""
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", &script, "sh"]).arg(inner.get_program()).args(inner.get_args());
+    let output = command.current_dir(rig.path("")).output().unwrap();
+    if !can("tc's tbf in a network namespace", output.status.code() != Some(77)) {
+        return None;
+    }
+    assert!(output.status.success(), "{}", words(&output));
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+const LOOPBACK: &str = "net:host,address=127.0.0.1";
+
+#[test]
+fn a_bucket_of_tc_is_found_and_its_setting_is_read_when_quiet() {
+    if !(can("root", is_root()) && can_run(&["unshare", "ip", "tc"])) {
+        return;
+    }
+    let _alone = alone();
+    let rig = Rig::new();
+    let args = ["limits", LOOPBACK, "--seconds", "5", "--rest", "1s", "--json"];
+    let Some(found) = over_tbf(&rig, "600kb", &args) else { return };
+    let courses = found["courses"].as_array().unwrap();
+    let kinds = courses.iter().map(|one| (one["direction"].as_str().unwrap(), one["unit"].as_str().unwrap()));
+    let kinds: Vec<(&str, &str)> = kinds.collect();
+    let all = [("send", "bytes"), ("receive", "bytes"), ("send", "datagrams"), ("receive", "datagrams")];
+    assert_eq!(kinds, all);
+    for course in courses {
+        let off = course["on_wire"].as_f64().unwrap() / 3.75e6 - 1.0;
+        assert!(off.abs() < 0.1, "{off} of 30 Mbit/s on the wire: {course}");
+        assert_eq!(course["settings"][0]["rate"].as_f64(), Some(3.75e6), "{course}");
+    }
+    assert!(courses.iter().any(|course| course["shape"] == "bucket"), "{courses:?}");
+    assert!(rig.run_dirs().is_empty(), "nothing of the run is kept");
+}
+
+#[test]
+fn networks_at_a_limit_of_tc_get_no_verdict_when_quiet() {
+    if !(can("root", is_root()) && can_run(&["unshare", "ip", "tc"])) {
+        return;
+    }
+    let _alone = alone();
+    let rig = Rig::new();
+    let other = "net:host,address=127.0.0.2";
+    let args = ["run", LOOPBACK, other, "--probe", "tcp", "--slice", "300ms", "--min-time", "10s"];
+    let args = [&args[..], &["--budget", "20s", "--format", "json"]].concat();
+    let Some(report) = over_tbf(&rig, "20kb", &args) else { return };
+    let verdict = report["workloads"][0]["comparisons"][0].to_string();
+    for words in ["at_limit", "lo: 3750000 bytes sent a second", "tc qdisc show dev lo"] {
+        assert!(verdict.contains(words), "no {words} in {verdict}");
+    }
+}
+
 #[test]
 fn a_file_of_iotax_is_made_written_and_removed() {
     let rig = Rig::new();
@@ -119,6 +177,7 @@ fn what_is_not_iotax_s_is_not_written_and_several_stacks_are_refused() {
     rig.complains(2, &["limits", &file, "--write"], &["theirs", "not a file of iotax"]);
     assert!(std::fs::read(rig.path("theirs")).unwrap().iter().all(|byte| *byte == 7));
     rig.complains(2, &["limits", "file:/no/such"], &["/no/such"]);
+    rig.complains(2, &["limits", "net:host", "--write"], &["a network has no writes to allow"]);
     rig.complains(2, &["limits", &file, "--seconds", "0"], &["--seconds 0 is not between 1 and 600"]);
     rig.complains(2, &["limits", &file, "--qmp", "/no/socket"], &["--qmp /no/socket"]);
     let output = rig.iotax(&["limits", &file, "--destroy", "serial=x"]);

@@ -272,7 +272,8 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     let xml = format!(
         "<domain type='qemu'><name>iotax-it</name><memory unit='MiB'>64</memory><vcpu>1</vcpu><os><type arch='x86_64' \
          machine='q35'>hvm</type></os><devices><disk type='file' device='disk'><driver name='qemu' type='raw' cache='none' \
-         io='threads'/><source file='{source}'/><target dev='vda' bus='virtio'/><serial>{serial}</serial></disk></devices></domain>"
+         io='threads'/><source file='{source}'/><target dev='vda' bus='virtio'/>\
+         <iotune><read_iops_sec>700000</read_iops_sec></iotune><serial>{serial}</serial></disk></devices></domain>"
     );
     std::fs::write(&domain, xml).unwrap();
     libvirt.virsh(&["define", domain.to_str().unwrap()]);
@@ -287,6 +288,13 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     machines.expect(0, &run);
     assert_eq!(saved(), before);
     assert_eq!(libvirt.virsh(&["domstate", "iotax-it"]).trim(), "running");
+    let places = machines.rig.records("place");
+    let vm = places.iter().find(|place| place["place"] == "ssh:elsewhere").unwrap();
+    let limit = &vm["facts"]["limits"][0];
+    assert_eq!(
+        (limit["rate"].as_f64(), &limit["set_in"]),
+        (Some(700_000.0), &"virsh blkdeviotune iotax-it vda".into())
+    );
     let layer = machines.rig.records("volume");
     assert_eq!(
         (&layer[0]["settings"]["cache"], &layer[0]["settings"]["io"]),

@@ -18,6 +18,7 @@ mod import;
 mod lab;
 mod lab_guard;
 mod lab_kills;
+mod lab_limits;
 mod lab_runs;
 mod layers;
 mod limits;

@@ -1,9 +1,12 @@
 //! Probes of places: processors, memory and kernel of this host and of a guest, as a user runs them.
 
-use crate::rig::{Rig, can_run, flat, process_of, says, signal, wait, words};
+use crate::rig::{Rig, can, can_run, flat, is_root, process_of, says, signal, wait, words};
 use crate::sshd::Sshd;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "1s", "--budget", "3s"];
 
@@ -78,6 +81,7 @@ fn what_makes_no_sense_is_refused_with_what_to_write() {
         ),
         (vec!["plan", "cpu", "--probe", "integr"], "unknown probe \"integr\""),
         (vec!["plan", "cpu", "--probe", "integer", "--bs", "4k"], "a probe has no \"bs\""),
+        (vec!["plan", "cpu", "--probe", "integer", "--rate_iops", "9"], "only udp takes a rate"),
         (vec!["plan", &file, "--probe", "copy(10B)"], "is less than"),
     ] {
         rig.complains(2, &args, &[said]);
@@ -241,11 +245,95 @@ fn a_network_that_cannot_be_measured_says_why() {
     for (args, said) in [
         (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is not an IPv4 or IPv6 address"),
         (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is not a port"),
-        (vec!["plan", "net:lab", "--probe", "rr"], "is a guest of the run, which has no network"),
-        (vec!["plan", "cpu", "--probe", "rr"], "needs a second place"),
-        (vec!["plan", "net:host | vm", "--probe", "rr"], "\"vm\" stands on a file or a device"),
+        (vec!["plan", "net:lab", "--probe", "rr"], "is a lab, which has no network"),
+        (vec!["plan", "cpu @ssh:a", "--probe", "rr"], "needs another place that answers"),
+        (vec!["plan", "net:host | vm", "--probe", "rr"], "has none; hint: write vm(net=tap)"),
+        (vec!["plan", "net:ssh:b | vm(net=tap)", "--probe", "rr"], "leads to this host and to other guests"),
+        (vec!["plan", "net:ssh:b @vm1", "--probe", "rr"], "leads to this host and no further"),
+        (vec!["plan", "net:vm1 @vm1", "--probe", "rr"], "is both ends"),
+        (vec!["plan", "net:guest @host", "--probe", "rr"], "unknown place \"guest\""),
+        (vec!["network", "host", "vm1", "--vm", "net=none"], "has no network"),
+        (vec!["network", "host", "vm1", "--vm", "cores=2"], "unknown option of \"vm\": \"cores\""),
+        (
+            vec!["plan", "cpu | vm(net=tap,image=/x.qcow2)", "--probe", "rr"],
+            "a system that knows nothing of it",
+        ),
         (vec!["network", "host", "host"], "is named twice"),
     ] {
         rig.complains(2, &args, &[said]);
     }
+}
+
+/// A control group with half of a processor; removed when it is dropped.
+struct HalfOfOne {
+    folder: PathBuf,
+    file: &'static str,
+}
+
+impl HalfOfOne {
+    fn new() -> Option<HalfOfOne> {
+        let old = Path::new("/sys/fs/cgroup/cpu");
+        let (root, file, text) = match old.is_dir() {
+            true => (old, "cpu.cfs_quota_us", "50000"),
+            false => (Path::new("/sys/fs/cgroup"), "cpu.max", "50000 100000"),
+        };
+        let folder = root.join(format!("iotax-it-{}", std::process::id()));
+        let made = is_root() && std::fs::create_dir(&folder).is_ok();
+        let half = HalfOfOne { folder, file };
+        let is_set = made && std::fs::write(half.folder.join(file), text).is_ok();
+        can("a control group that limits CPU time, as root", is_set).then_some(half)
+    }
+}
+
+impl Drop for HalfOfOne {
+    fn drop(&mut self) {
+        // Processes of a session over ssh end a moment after it.
+        let removed = (0..50).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            std::fs::remove_dir(&self.folder).is_ok() || !self.folder.exists()
+        });
+        assert!(removed || std::thread::panicking(), "{} is not empty", self.folder.display());
+    }
+}
+
+#[test]
+fn a_quota_of_cpu_time_is_named_and_leaves_no_verdict() {
+    let rig = Rig::new();
+    let Some(mut sshd) = Sshd::start(&rig, None) else { return };
+    let Some(half) = HalfOfOne::new() else { return };
+    sshd.serve_in_group("limited", &half.folder.join("cgroup.procs"));
+    // Longer than the 50 ms that the group gets of every 100 ms.
+    let args = ["run", "cpu", "cpu @ssh:limited", "--probe", "integer", "--slice", "200ms"];
+    let args = [&args[..], &["--min-time", "8s", "--budget", "16s", "--format", "json"]].concat();
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    drop(sshd);
+    assert!(output.status.success(), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdict = report["workloads"][0]["comparisons"][0].to_string();
+    let set =
+        format!("cpu: 0.5 processors ({}); it held threads back for", half.folder.join(half.file).display());
+    says(&verdict, &["at_limit", "\"of_baseline\":false", &set]);
+    let text = rig.expect(0, &["report", &rig.last_id()]);
+    says(&text, &["the difference is between two machines", "ran at a limit"]);
+}
+
+#[test]
+fn threads_that_share_processors_are_a_limit() {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if !(can("two processors", processors > 1) && can_run(&["taskset"])) {
+        return;
+    }
+    let rig = Rig::new();
+    let args = [&["run", "cpu", "cpu | null", "--probe", "integer", "--numjobs", "2"][..], QUICK].concat();
+    let inner = rig.command(&[&args[..], &["--format", "json"]].concat());
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0"]).arg(inner.get_program()).args(inner.get_args());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdict = report["workloads"][0]["comparisons"][0].to_string();
+    says(
+        &verdict,
+        &["at_limit", "processors allowed (", "; 2 threads share them; the stack ran at a limit too"],
+    );
 }

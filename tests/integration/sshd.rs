@@ -51,6 +51,12 @@ impl Sshd {
         self.serve(host, None, &[&unshare[..], &["sh", "-c", alone, "sshd"]].concat());
     }
 
+    /// Makes a host whose processes are in a control group, by its `cgroup.procs`.
+    pub fn serve_in_group(&mut self, host: &str, procs: &Path) {
+        let joined = format!("echo $$ > {} && exec /usr/sbin/sshd \"$@\"", procs.display());
+        self.serve(host, None, &["sh", "-c", &joined, "sshd"]);
+    }
+
     /// Ends all that works for us on a host, but not the host.
     pub fn end_agents(&self, host: &str) {
         let is_agent = |pid: &i32| {

@@ -1,13 +1,15 @@
-//! Stacks that ran at a limit: one that is set and recorded with the machine, or a token bucket that their own rounds show. Two that
-//! run at one have the same rate whatever they cost, and one that does is compared with a setting, so there is no verdict.
+//! Stacks that ran at a limit: one that is set and recorded with the machine, a quota of CPU time that held their threads back, or a
+//! token bucket that their own rounds show. Two that run at one have the same rate whatever they cost, and one that does is compared
+//! with a setting, so there is no verdict.
 
 use super::gather::{RoundTotal, Way};
 use super::reading::WorkloadView;
-use iotax_facts::limit::SetLimit;
-use iotax_model::record::{Purpose, Slice, Value};
+use iotax_facts::limit::{Limited, SetLimit};
+use iotax_model::record::{ON_WIRE, Purpose, Slice, Value};
+use iotax_probe::Unit;
 use iotax_stats::bucket::{Shape, find};
 use iotax_stats::{Change, Concludes, Refusal, Verdict};
-use iotax_units::{grouped, show_bytes};
+use iotax_units::{counted, grouped, show_bytes, show_ns};
 use std::collections::BTreeMap;
 
 /// Slices of each round; long rounds apart.
@@ -29,10 +31,13 @@ pub fn withheld(
     if refused || reading.has_schedule() {
         return verdict;
     }
-    let found = [0, 1].into_iter().find_map(|which| {
-        let limit = set(reading, pair[which]).or_else(|| shown(reading, pair[which]))?;
-        Some(Refusal::AtLimit { of_baseline: which == 0, limit })
+    let [base, stack] = pair.map(|at| {
+        let set = || set(reading, at).or_else(|| network(reading, at));
+        processors(reading, at).or_else(set).or_else(|| shown(reading, at))
     });
+    let (of_baseline, also) = (base.is_some(), base.is_some() && stack.is_some());
+    let also = if also { "; the stack ran at a limit too" } else { "" };
+    let found = base.or(stack).map(|limit| Refusal::AtLimit { of_baseline, limit: limit + also });
     match (found, change) {
         (None, _) => verdict,
         (Some(reason), Some(change)) => Verdict::unresolved(change, reason),
@@ -40,8 +45,38 @@ pub fn withheld(
     }
 }
 
+/// Limits that are set in the place of the load, and on this host.
+fn recorded<'a>(reading: &WorkloadView<'a>, at: usize) -> impl Iterator<Item = &'a SetLimit> {
+    let host = reading.run.places.iter().filter(|known| known.place.is_host());
+    reading.place_of(at).into_iter().chain(host).flat_map(|place| &place.facts.limits)
+}
+
+/// A quota of CPU time that held threads back for more of the time than is no difference, or, of a probe, processors that are fewer
+/// than its threads.
+fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
+    let rounds = reading.sides[at].rounds.values();
+    let (held_s, seconds) = rounds.fold((0.0, 0.0), |(held_s, seconds), round| {
+        (held_s + round.throttled_s, seconds + round.window_s + round.discarded_s)
+    });
+    if held_s > reading.zone() * seconds {
+        let quotas = recorded(reading, at).filter(|set| set.of == Limited::Processors);
+        let least = quotas.min_by(|a, b| a.rate.total_cmp(&b.rate));
+        let named = least.map_or_else(|| "a quota of CPU time".to_owned(), ToString::to_string);
+        let many = counted(reading.sides[at].rounds.len() as u64, "round", "rounds");
+        return Some(format!("{named}; it held threads back for {} in {many}", show_ns(held_s * 1e9)));
+    }
+    let threads = reading.threads_of_probe()?;
+    let few =
+        recorded(reading, at).find(|set| set.of == Limited::Allowed && f64::from(threads) > set.rate)?;
+    Some(format!("{few}; {threads} threads share them"))
+}
+
 /// A limit of the place of the load, or of this host, that the stack reached.
 fn set(reading: &WorkloadView, at: usize) -> Option<String> {
+    // Units of a probe are no I/Os.
+    if reading.workload.probe.is_some() {
+        return None;
+    }
     let rounds: Vec<&RoundTotal> = reading.sides[at].rounds.values().collect();
     let seconds: f64 = rounds.iter().map(|round| round.window_s).sum();
     let rate = |set: &SetLimit| -> f64 {
@@ -56,18 +91,42 @@ fn set(reading: &WorkloadView, at: usize) -> Option<String> {
         };
         counted(false) + counted(true)
     };
-    let host = reading.run.places.iter().filter(|known| known.place.is_host());
-    let places = reading.place_of(at).into_iter().chain(host);
-    let mut limits = places.flat_map(|place| &place.facts.limits);
-    let met = limits.find(|set| (rate(set) / set.rate - 1.0).abs() <= AT)?;
-    Some(format!("{met}; it reached {:.1} % of that", 100.0 * rate(met) / met.rate))
+    let met = recorded(reading, at).find(|set| (rate(set) / set.rate - 1.0).abs() <= AT)?;
+    Some(of_it(met, rate(met)))
+}
+
+fn of_it(set: &SetLimit, rate: f64) -> String {
+    format!("{set}; it reached {:.1} % of that", 100.0 * rate / set.rate)
+}
+
+/// A limit on what either end of a network sends, which the probe's load with its headers reached.
+fn network(reading: &WorkloadView, at: usize) -> Option<String> {
+    let run = reading.run;
+    let far_end = run.start.scenario.stacks[at].medium.far_end()?;
+    let far = run.places.iter().rfind(|known| known.place == *far_end);
+    let on_wire = reading.slices(at).find_map(|slice| slice.figure(ON_WIRE))?;
+    let rounds = || reading.sides[at].rounds.values();
+    let seconds: f64 = rounds().map(|round| round.window_s).sum();
+    [(reading.place_of(at), Way::Write), (far, Way::Read)].into_iter().find_map(|(place, way)| {
+        let rate = rounds().map(|round| round.of(way).bytes).sum::<f64>() * on_wire / seconds;
+        let mut sent = place?.facts.limits.iter().filter(|set| set.of == Limited::Sent);
+        let met = sent.find(|set| (rate / set.rate - 1.0).abs() <= AT)?;
+        Some(of_it(met, rate))
+    })
 }
 
 /// A token bucket in the rounds of the stack, or in those of all stacks together, which may lie on one drive. Points are the ends of
 /// whole rounds, in the host's time: slices take turns within a round, which looks like a limiter's regularity.
 fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     let name = reading.name(at);
-    let bytes = reading.workload.writes();
+    let unit = reading.workload.probe_unit();
+    let bytes = reading.workload.writes() || unit == Some(Unit::Bytes);
+    let named = match unit {
+        Some(Unit::Count(name)) => name,
+        Some(Unit::Bytes) | None => "I/Os",
+        // One after the other, whatever each takes.
+        Some(Unit::Time(_)) => return None,
+    };
     let counts = |slice: &&Slice| {
         slice.workload == reading.workload.name && matches!(slice.purpose, Purpose::Plain | Purpose::Long)
     };
@@ -83,7 +142,7 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
             let Ok(Shape::Bucket(found)) = find(course) else { return None };
             let words = |amount: f64| match bytes {
                 true => show_bytes(amount.round() as u64),
-                false => format!("{} I/Os", grouped(amount)),
+                false => format!("{} {named}", grouped(amount)),
             };
             Some(format!(
                 "{} a second after a burst of {}",
@@ -181,6 +240,84 @@ mod tests {
         let run = with_a_limit(1.0);
         let sentence = &findings(&run).workloads[0].comparisons[0].rate.sentence;
         assert!(sentence.contains("ran at a limit") && sentence.contains("lift the limit"), "{sentence}");
+    }
+
+    fn on_processors(of: Limited, rate: f64, throttled_ns: u64) -> RunData {
+        let mut run = twin::a_against_a();
+        let set_in = "/sys/fs/cgroup/x/cpu.max".into();
+        let limit = SetLimit { of, rate, burst: None, on: "cpu".into(), set_in };
+        let place = run.places.iter_mut().find(|place| place.place.is_host()).expect("the host");
+        place.facts = Facts { limits: vec![limit], ..place.facts.clone() };
+        for slice in run.slices.iter_mut().filter(|slice| slice.stack != "file") {
+            slice.cpu.as_mut().expect("its CPU times").throttled_ns = throttled_ns;
+        }
+        run
+    }
+
+    #[test]
+    fn a_quota_that_held_one_side_back_leaves_no_verdict_and_its_file_is_named() {
+        let limit = match reason(&on_processors(Limited::Processors, 0.9, 10_000_000)) {
+            Some(Refusal::AtLimit { of_baseline: false, limit }) => limit,
+            other => panic!("{other:?}"),
+        };
+        assert!(limit.starts_with("cpu: 0.9 processors (/sys/fs/cgroup/x/cpu.max); it held"), "{limit}");
+        let below = reason(&on_processors(Limited::Processors, 0.9, 10_000));
+        assert!(!matches!(below, Some(Refusal::AtLimit { .. })), "one thousandth of the time: {below:?}");
+    }
+
+    #[test]
+    fn a_probe_with_more_threads_than_processors_has_no_verdict() {
+        let mut run = on_processors(Limited::Allowed, 2.0, 0);
+        let with = |run: &mut RunData, text: &str, numjobs| {
+            let probe = iotax_probe::ProbeSpec::parse(text).unwrap();
+            run.start.scenario.workloads[0].probe = Some(iotax_probe::ProbeSpec { numjobs, ..probe });
+            reason(run)
+        };
+        let Some(Refusal::AtLimit { of_baseline: true, limit }) = with(&mut run, "integer", 3) else {
+            panic!()
+        };
+        assert!(limit.contains("2 processors allowed") && limit.contains("3 threads share them"), "{limit}");
+        assert!(limit.ends_with("the stack ran at a limit too"), "{limit}");
+        for (text, numjobs) in [("integer", 2), ("tcp", 9)] {
+            let found = with(&mut run, text, numjobs);
+            assert!(!matches!(found, Some(Refusal::AtLimit { .. })), "{text} {numjobs}: {found:?}");
+        }
+    }
+
+    /// Content that is received at the rate of the first stack's reads; at one end a limit of 1.01 of what that is on the wire.
+    fn over_a_network(end: usize) -> RunData {
+        let mut run = twin::a_against_a();
+        let to = iotax_model::record::Place::Ssh("b".into());
+        let far = iotax_model::record::PlaceFacts { place: to.clone(), ..run.places[0].clone() };
+        run.places.push(far);
+        let net = iotax_model::scenario::Medium::Net { place: "host".into(), to, address: None, port: None };
+        run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = net.clone());
+        let probe = iotax_probe::ProbeSpec::parse("tcp(receive)").unwrap();
+        run.start.scenario.workloads[0].probe = Some(probe);
+        let counts = |slice: &&Slice| slice.purpose == Purpose::Plain && slice.stack == "file";
+        let (bytes, ns) = run.slices.iter().filter(counts).fold((0.0, 0), |(bytes, ns), slice| {
+            (bytes + slice.figure("read.bytes").unwrap(), ns + slice.window_ns)
+        });
+        let like = run.slices[0].samples[0].clone();
+        for slice in &mut run.slices {
+            let value = Value::Value(1.0456);
+            slice.samples.push(iotax_model::record::Sample { metric: ON_WIRE.into(), value, ..like.clone() });
+        }
+        let rate = 1.01 * 1.0456 * bytes / (ns as f64 / 1e9);
+        let tbf = SetLimit { of: Limited::Sent, rate, burst: None, on: "eth0".into(), set_in: "tbf".into() };
+        run.places[end].facts.limits = vec![tbf];
+        run
+    }
+
+    #[test]
+    fn a_network_at_what_tc_sets_at_the_end_that_sends_has_no_verdict() {
+        let Some(Refusal::AtLimit { limit, .. }) = reason(&over_a_network(1)) else { panic!() };
+        assert!(
+            limit.starts_with("eth0: ") && limit.contains("sent a second (tbf); it reached 99.0"),
+            "{limit}"
+        );
+        let near = reason(&over_a_network(0));
+        assert!(!matches!(near, Some(Refusal::AtLimit { .. })), "nothing is sent there: {near:?}");
     }
 
     /// Rounds of two stacks behind one bucket of tokens for both: 20,000 I/Os a second until it is empty.

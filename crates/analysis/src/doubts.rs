@@ -7,11 +7,11 @@ use super::reading::WorkloadView;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use iotax_facts::machine::{Device, Facts};
 use iotax_model::layer::spdk::SOCKET;
-use iotax_model::record::{Generator, Place, Slice, SpdkTarget};
+use iotax_model::record::{Generator, MACHINES, Place, Slice, SpdkTarget};
 use iotax_model::scenario::{LayerSpec, Stack};
 use iotax_stats::{Verdict, alike};
 use iotax_store::RunData;
-use iotax_units::{distinct, show_bytes};
+use iotax_units::{counted, distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -38,6 +38,7 @@ const CHECKS: &[ValidityCheck] = &[
     faster_than_below,
     above_its_drives,
     other_sides,
+    other_machine,
     polled_beside,
     engines,
     due_or_issued,
@@ -161,10 +162,13 @@ fn stolen(case: &LoadedStack) -> Option<(&'static str, String)> {
 fn too_few_processors(case: &LoadedStack) -> Option<(&'static str, String)> {
     let place = case.reading.place_of(case.at)?;
     let processors = place.facts.cpu.threads?;
+    let probe = case.reading.threads_of_probe().map(u64::from);
     let jobs: u64 = case.reading.workload.jobs.iter().map(|job| u64::from(job.numjobs)).sum();
-    (!place.place.is_host() && jobs > processors).then(|| {
+    let jobs = probe.unwrap_or(jobs);
+    ((probe.is_some() || !place.place.is_host()) && jobs > processors).then(|| {
         let text = format!(
-            "{jobs} jobs run on the {processors} processors of {}: they wait for each other",
+            "{jobs} jobs run on the {} of {}: they wait for each other",
+            counted(processors, "processor", "processors"),
             place.place
         );
         ("vcpus", text)
@@ -332,6 +336,25 @@ fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
     (!differ.is_empty()).then(|| ("sides", text()))
 }
 
+/// The load runs on another machine than the baseline's; a guest of this host is on it. A network is between machines by its nature.
+fn other_machine(case: &LoadedStack) -> Option<(&'static str, String)> {
+    let scenario = &case.run().start.scenario;
+    let machine = |at: usize| {
+        let place = &case.reading.worker(at)?.place;
+        let vm = scenario.described.get(place).and_then(|described| described.vm.as_ref());
+        Some(vm.map_or(if place.is_ssh() { place } else { &Place::Host }, |vm| &vm.on))
+    };
+    let (base, own) = (machine(scenario.baseline)?, machine(case.at)?);
+    let is_network = case.stack().medium.far_end().is_some();
+    (base != own && !is_network).then(|| {
+        let text = format!(
+            "its load runs on {own}, that of {} on {base}: the difference is between two machines, and not what a layer costs. Their              slices alternate in the same rounds; what disturbs only one of the machines does not cancel",
+            case.reading.name(scenario.baseline)
+        );
+        (MACHINES, text)
+    })
+}
+
 /// fio on one side, and another generator or another fio on the other, where no layer says so.
 fn engines(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
@@ -421,6 +444,34 @@ mod tests {
         let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];
         let found = findings(run).warnings.into_iter().filter(|one| known.contains(&one.kind.as_str()));
         found.map(|one| (one.kind, one.text)).collect()
+    }
+
+    #[test]
+    fn loads_on_two_machines_are_reported() {
+        let mut run = twin::a_against_a();
+        let of =
+            |run: &RunData| findings(run).warnings.into_iter().filter(|one| one.kind == MACHINES).count();
+        assert_eq!(of(&run), 0);
+        let place = |run: &mut RunData, at: usize, place: &str| {
+            let stack = run.start.scenario.stacks[at].name.clone();
+            run.workers.iter_mut().filter(|one| one.stack == stack).for_each(|one| one.place = place.into());
+        };
+        place(&mut run, 1, "ssh:b");
+        let found = findings(&run).warnings;
+        let text = &found.iter().find(|one| one.kind == MACHINES).expect("two machines").text;
+        assert!(text.starts_with("its load runs on ssh:b, that of file on host"), "{text}");
+        let vm = iotax_facts::vm::Vm {
+            manager: iotax_facts::vm::Manager::Libvirt,
+            name: "b".into(),
+            on: Place::Host,
+            uri: None,
+        };
+        let described = iotax_facts::vm::Described { vm: Some(vm), ..Default::default() };
+        run.start.scenario.described.insert("ssh:b".into(), described);
+        assert_eq!(of(&run), 0, "it is a guest of this host");
+        run.start.scenario.described.clear();
+        place(&mut run, 0, "ssh:b");
+        assert_eq!(of(&run), 0, "one machine, reached over ssh");
     }
 
     fn change_guest(run: &mut RunData, change: impl Fn(&mut Slice)) {

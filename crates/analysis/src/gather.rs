@@ -72,6 +72,8 @@ pub struct RoundTotal {
     pub cpu_place_ns: Option<f64>,
     /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
     pub cpu_ns: Option<f64>,
+    /// How long limits on CPU time held threads back there, on all processors together.
+    pub throttled_s: f64,
     /// What the threads computed that serve the I/O beside the load, if every slice says it.
     pub engine_ns: Option<f64>,
     /// What a network probe saw beside its result, if every slice says it.
@@ -478,6 +480,7 @@ impl Side {
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
         round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
+        round.throttled_s += of_all_places(slice).map_or(0.0, |cpu| cpu.throttled_ns as f64 / 1e9);
         round.engine_ns = joined(first, round.engine_ns, found.engine_ns);
         round.exchanged = joined(first, round.exchanged, found.exchanged);
         let joined_in = |part: &SlicePart| round.parts.contains_key(&part.place);

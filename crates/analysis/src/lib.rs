@@ -139,7 +139,7 @@ pub fn findings(run: &RunData) -> Findings {
 
 fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
     let scenario = &reading.run.start.scenario;
-    let is_loaded = |at: &usize| reading.workload.is_for(&scenario.stacks[*at]);
+    let is_loaded = |at: &usize| reading.workload.is_for(&scenario.stacks[*at], &scenario.stacks);
     let others = || {
         let all = (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
         all.filter(|at| is_loaded(at) && is_loaded(&scenario.baseline))

@@ -10,7 +10,7 @@ use iotax_load::{EngineName, Rw};
 use iotax_model::record::{
     Generator, IO_ERRORS, Place, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
 };
-use iotax_model::scenario::Workload;
+use iotax_model::scenario::{Stack, Workload};
 use iotax_stats::Refusal;
 use iotax_store::RunData;
 use iotax_units::grouped;
@@ -215,6 +215,11 @@ impl<'a> WorkloadView<'a> {
         self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
     }
 
+    /// Threads of a probe of processors, memory or the kernel.
+    pub fn threads_of_probe(&self) -> Option<u32> {
+        self.workload.probe.as_ref().filter(|_| !self.workload.needs_peer()).map(|probe| probe.numjobs)
+    }
+
     /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does for it.
     pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
         let in_guest = |at: &usize| self.worker(*at).is_some_and(|worker| worker.place.is_guest());
@@ -322,7 +327,7 @@ impl<'a> WorkloadView<'a> {
     pub fn absence(&self, at: usize) -> Figure {
         let side = &self.sides[at];
         let stack = &self.run.start.scenario.stacks[at];
-        if !self.workload.is_for(stack) {
+        if !self.workload.is_for(stack, &self.run.start.scenario.stacks) {
             let lacking = if self.workload.needs_peer() { "other end" } else { "device" };
             return Figure::missing(format!("it has no {lacking}, and is not measured under this"));
         }
@@ -363,13 +368,14 @@ pub fn is_ordinary(reason: &str) -> bool {
     ended_as_asked(reason) || ["interrupted", "complete"].contains(&reason)
 }
 
-/// By stack; a stack is emulated if any of its workers runs in a place that is.
+/// By stack; a stack is emulated if any of its workers runs in a place that is, or the other end of its network is one.
 fn emulated(run: &RunData) -> Vec<Option<String>> {
     let places: HashMap<&Place, &String> =
         run.places.iter().filter_map(|place| Some((&place.place, place.emulated.as_ref()?))).collect();
-    let of = |stack: &str| {
-        let mut workers = run.workers.iter().filter(|worker| worker.stack == stack);
-        workers.find_map(|worker| places.get(&worker.place)).map(|reason| (*reason).clone())
+    let of = |stack: &Stack| {
+        let workers = run.workers.iter().filter(|worker| worker.stack == stack.name);
+        let mut ends = workers.map(|worker| &worker.place).chain(stack.medium.far_end());
+        ends.find_map(|place| places.get(place)).map(|reason| (*reason).clone())
     };
-    run.start.scenario.stacks.iter().map(|stack| of(&stack.name)).collect()
+    run.start.scenario.stacks.iter().map(of).collect()
 }

@@ -9,7 +9,9 @@ use super::generator;
 use super::probes;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
+use iotax_model::layer::Role;
 use iotax_model::record::{Place, Serving, ThreadGroup, WorkerUp};
+use iotax_model::scenario::Stack;
 use iotax_probe::Unit;
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches, Estimate};
@@ -26,7 +28,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         text: stack.text.clone(),
         baseline: at == scenario.baseline,
         place: worker.map(|worker| worker.place.clone()),
-        ends: stack.medium.far_end().map(|to| [stack.medium.place(), to.clone()]),
+        ends: ends(stack),
         emulated: reading.emulated(at),
         left_out: side.left_out.iter().map(ToString::to_string).collect(),
         engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),
@@ -55,6 +57,12 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         serving: of_serving(reading, at),
         debt: writes.then(|| side.debt.clone()),
     }
+}
+
+/// The two places of a network; a guest above it has no name beside those of others.
+fn ends(stack: &Stack) -> Option<[Place; 2]> {
+    let to = stack.medium.far_end().filter(|_| stack.layers.iter().all(|layer| !layer.is(Role::Guest)))?;
+    Some([stack.medium.place(), to.clone()])
 }
 
 /// Of a probe whose window is the sum of the times that it took.

@@ -465,7 +465,7 @@ impl Default for How {
 /// Of a place with eight CPUs.
 fn cpu_times((user, system): (f64, f64), window_ns: f64) -> CpuTimes {
     let idle = (8.0 * window_ns - user - system).max(0.0);
-    CpuTimes { user_ns: user as u64, system_ns: system as u64, steal_ns: 0, idle_ns: idle as u64 }
+    CpuTimes { user_ns: user as u64, system_ns: system as u64, idle_ns: idle as u64, ..CpuTimes::default() }
 }
 
 /// Latency under load. With servers it is flat until they are all busy, and bends so that throughput over

@@ -21,8 +21,10 @@ pub enum Limited {
     TotalBytes,
     /// Bytes that an interface sends, as its queue counts them: with the headers of Ethernet.
     Sent,
-    /// Processors, whole or in parts.
+    /// Processors, whole or in parts: a quota of CPU time.
     Processors,
+    /// Processors that threads may run on, where they are fewer than the machine has.
+    Allowed,
 }
 
 impl Limited {
@@ -35,7 +37,7 @@ impl Limited {
             Limited::WriteBytes => writes && bytes,
             Limited::TotalIos => !bytes,
             Limited::TotalBytes => bytes,
-            Limited::Sent | Limited::Processors => false,
+            Limited::Sent | Limited::Processors | Limited::Allowed => false,
         }
     }
 
@@ -49,6 +51,7 @@ impl Limited {
             Limited::TotalBytes => "bytes a second",
             Limited::Sent => "bytes sent a second",
             Limited::Processors => "processors",
+            Limited::Allowed => "processors allowed",
         }
     }
 }

@@ -38,7 +38,8 @@ pub struct Facts {
     /// Networks that its cards lead to; none where no card tells its speed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
-    /// Limits that control groups set for this process, on what lies below its targets and on processors.
+    /// Limits that control groups set for this process, on what lies below its targets and on processors, and that tc sets on
+    /// interfaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<SetLimit>,
     /// First line of `--version` of the programs that a run may use.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Deltas of /proc/stat of the place, nanoseconds.
+/// Deltas of /proc/stat of the place and of `cpu.stat` of the own control group, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
     /// user + nice.
@@ -13,6 +13,13 @@ pub struct CpuTimes {
     pub steal_ns: u64,
     /// idle + iowait.
     pub idle_ns: u64,
+    /// Time in which a limit on CPU time of the own control group held its threads back, on all CPUs together.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub throttled_ns: u64,
+}
+
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 impl CpuTimes {
@@ -23,6 +30,7 @@ impl CpuTimes {
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
             steal_ns: self.steal_ns.saturating_sub(earlier.steal_ns),
             idle_ns: self.idle_ns.saturating_sub(earlier.idle_ns),
+            throttled_ns: self.throttled_ns.saturating_sub(earlier.throttled_ns),
         }
     }
 
@@ -33,6 +41,7 @@ impl CpuTimes {
             system_ns: self.system_ns + other.system_ns,
             steal_ns: self.steal_ns + other.steal_ns,
             idle_ns: self.idle_ns + other.idle_ns,
+            throttled_ns: self.throttled_ns + other.throttled_ns,
         }
     }
 }

@@ -76,7 +76,7 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
         networks: net::networks(probe),
-        limits: limits::of_groups(probe, targets),
+        limits: [limits::of_groups(probe, targets), limits::of_interfaces(probe)].concat(),
         tools: versions(probe, programs),
         said: BTreeMap::new(),
         vm: None,

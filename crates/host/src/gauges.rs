@@ -2,6 +2,7 @@
 //! where the kernel does not tell; never a zero in its place.
 
 use super::facts::{device_chain, memory_bytes};
+use super::limits;
 use super::probe::{GuestProbe, Probe};
 use iotax_facts::slice::{CpuTimes, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub struct Gauges {
     probe: Probe,
     /// What is below paths, as it was when first asked.
     chains: BTreeMap<PathBuf, Vec<String>>,
+    /// `cpu.stat` of the control groups that limit CPU time.
+    quotas: Vec<PathBuf>,
 }
 
 /// What the page cache has yet to write.
@@ -37,12 +40,15 @@ impl Default for Gauges {
 impl Gauges {
     /// Of the machine that the probe sees.
     pub fn of(probe: Probe) -> Gauges {
-        Gauges { probe, chains: BTreeMap::new() }
+        let quotas = limits::quota_stats(&probe);
+        Gauges { probe, chains: BTreeMap::new(), quotas }
     }
 
     /// CPU time of all CPUs since boot; two readings make a difference.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
-        parse_stat(&self.probe.read("/proc/stat")?)
+        let times = parse_stat(&self.probe.read("/proc/stat")?)?;
+        let held = self.quotas.iter().filter_map(|file| parse_throttled(&self.probe.read(file)?));
+        Some(CpuTimes { throttled_ns: held.sum(), ..times })
     }
 
     /// Nanoseconds that a thread has computed; `None`: it has ended, or this kernel does not report it.
@@ -126,7 +132,18 @@ fn parse_stat(text: &str) -> Option<CpuTimes> {
         system_ns: sum(&[2, 5, 6])?,
         steal_ns: sum(&[7])?,
         idle_ns: sum(&[3, 4])?,
+        throttled_ns: 0,
     })
+}
+
+/// Nanoseconds in `cpu.stat`: `throttled_usec` of version 2, `throttled_time` of version 1.
+fn parse_throttled(text: &str) -> Option<u64> {
+    let value = |line: &str| match line.split_once(' ')? {
+        ("throttled_usec", us) => us.parse::<u64>().ok()?.checked_mul(1000),
+        ("throttled_time", ns) => ns.parse().ok(),
+        _ => None,
+    };
+    text.lines().find_map(value)
 }
 
 #[cfg(test)]
@@ -176,6 +193,25 @@ mod tests {
         assert_eq!(gauges.read_bytes(&[file.clone(), file.clone()]), Some(2048 * 512));
         assert_eq!(gauges.read_bytes(&[]), None);
         assert_eq!(gauges.read_bytes(&[file, "/proc/version".into()]), None, "nothing below it");
+    }
+
+    #[test]
+    fn what_a_quota_holds_back_is_counted_of_the_groups_that_have_one() {
+        let machine = super::super::made_up::server();
+        let at = "/sys/fs/cgroup";
+        machine.put(&[
+            ("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+            ("/proc/self/cgroup", "0::/x/y\n"),
+            ("/proc/stat", "cpu 1 2 3 4 5 6 7 8 9 0\n"),
+            (&format!("{at}/x/cpu.max"), "90000 100000\n"),
+            (&format!("{at}/x/cpu.stat"), "usage_usec 7\nnr_throttled 2\nthrottled_usec 1500\n"),
+            (&format!("{at}/x/y/cpu.max"), "max 100000\n"),
+            (&format!("{at}/x/y/cpu.stat"), "throttled_usec 9\n"),
+        ]);
+        let gauges = Gauges::of(machine.probe.clone());
+        assert_eq!(gauges.cpu_times().unwrap().throttled_ns, 1_500_000);
+        assert_eq!(parse_throttled("nr_periods 3\nthrottled_time 77\n"), Some(77));
+        assert_eq!(parse_throttled("usage_usec 3\n"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What this machine is (facts) and what it lacks (needs).
 //!
-//! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches`, `limits` what is there, [`probe`] how it is read, [`gauges`] CPU
+//! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches`, `limits`, `routes` what is there, [`probe`] how it is read, [`gauges`] CPU
 //! and dirty bytes, [`needs`] what may be missing; [`guard`] what may be written: markers of our files, inspection of targets,
 //! consent.
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@ pub mod needs;
 pub mod net;
 pub mod pci;
 pub mod probe;
+pub mod routes;
 
 use serde::{Deserialize, Serialize};
 

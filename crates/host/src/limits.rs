@@ -50,7 +50,14 @@ pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     for group in groups(probe, "cpu") {
         limits.extend(of_processors(probe, &group));
     }
+    limits.extend(allowed(probe));
     limits
+}
+
+/// Where the kernel counts how long quotas of CPU time held threads back.
+pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
+    let limited = groups(probe, "cpu").into_iter().filter(|group| of_processors(probe, group).is_some());
+    limited.map(|group| group.folder.join("cpu.stat")).collect()
 }
 
 /// The own group of a controller and those above it, of both versions where both are mounted.
@@ -142,12 +149,38 @@ fn of_processors(probe: &Probe, group: &Group) -> Option<SetLimit> {
     })
 }
 
-/// Processors that the own group may use, as `0-3,8`; `None`: any, or no group tells.
-pub fn processors(probe: &Probe) -> Option<String> {
+/// Processors that the own group may use, as `0-3,8`, with the file that says it; `None`: any, or no group tells.
+pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
-    let of = |group: &Group| files.iter().find_map(|file| probe.read(group.folder.join(file)));
+    let of = |group: &Group| {
+        let file = files.iter().map(|file| group.folder.join(file)).find(|file| probe.at(file).exists())?;
+        Some((probe.read(&file)?, file))
+    };
     own.iter().find_map(of)
+}
+
+/// Fewer processors than are online, which a cpuset or whoever started iotax (taskset) left to it.
+fn allowed(probe: &Probe) -> Option<SetLimit> {
+    let status = probe.read("/proc/self/status")?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
+    let (online, mine) = (count(&probe.read("/sys/devices/system/cpu/online")?)?, count(list)?);
+    let set_in = match processors(probe) {
+        Some((group, file)) if count(&group) == Some(mine) => file.display().to_string(),
+        _ => "Cpus_allowed_list of /proc/self/status; taskset -p".to_owned(),
+    };
+    let limit = SetLimit { of: Limited::Allowed, rate: mine as f64, burst: None, on: "cpu".into(), set_in };
+    (mine < online).then_some(limit)
+}
+
+/// How many numbers a list such as `0-3,8` has.
+fn count(list: &str) -> Option<u64> {
+    let one = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to) = (from.parse::<u64>().ok()?, to.parse::<u64>().ok()?);
+        to.checked_sub(from)?.checked_add(1)
+    };
+    list.split(',').map(one).sum()
 }
 
 /// Limits on what interfaces send, as tc shows them; none where there is no tc.
@@ -310,7 +343,25 @@ mod tests {
                 "cpu: 0.5 processors (/sys/fs/cgroup/system.slice/cpu.max)",
             ]
         );
-        assert_eq!(processors(&machine.probe).as_deref(), Some("0-1"));
+        assert_eq!(processors(&machine.probe).map(|(list, _)| list).as_deref(), Some("0-1"));
+    }
+
+    #[test]
+    fn fewer_processors_than_the_machine_has_are_a_limit_with_its_cause() {
+        let machine = machine("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/x\n");
+        machine.put(&[
+            ("/sys/devices/system/cpu/online", "0-7\n"),
+            ("/proc/self/status", "Name:\tiotax\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1,4\n"),
+            ("/sys/fs/cgroup/x/cpuset.cpus.effective", "0-1,4\n"),
+        ]);
+        let texts = || texts(&of_groups(&machine.probe, &[]));
+        assert_eq!(texts(), ["cpu: 3 processors allowed (/sys/fs/cgroup/x/cpuset.cpus.effective)"]);
+        machine.put(&[("/sys/fs/cgroup/x/cpuset.cpus.effective", "0-7\n")]);
+        let by_taskset = "cpu: 3 processors allowed (Cpus_allowed_list of /proc/self/status; taskset -p)";
+        assert_eq!(texts(), [by_taskset]);
+        machine.put(&[("/proc/self/status", "Cpus_allowed_list:\t0-7\n")]);
+        assert_eq!(texts(), [""; 0]);
+        assert_eq!(["0", "0-3,8", "", "3-1", "x"].map(count), [Some(1), Some(5), None, None, None]);
     }
 
     #[test]

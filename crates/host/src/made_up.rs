@@ -109,6 +109,8 @@ fn disks_of_server(machine: &Machine) {
         ("/sys/kernel/iommu_groups/14/devices/0000:01:00.0/class", "0x010802\n"),
         ("/sys/bus/pci/drivers/vfio-pci/module/version", "0.2\n"),
         ("/sys/module/vhost_scsi/refcnt", "0\n"),
+        ("/dev/net/tun", ""),
+        ("/dev/vhost-net", ""),
         ("/sys/module/dm_mod/refcnt", "1\n"),
         ("/sys/module/dm_thin_pool/refcnt", "0\n"),
         ("/sys/module/dm_cache_smq/refcnt", "0\n"),

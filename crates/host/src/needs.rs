@@ -198,7 +198,29 @@ pub const OWN: &[Need] = &[
         ..Need::of(module!("vfio-pci", "vfio-pci", "VFIO_PCI", "for vm(attach=vfio)"))
     },
     Need::of(module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it")),
-    Need::of(program!("ip", "for RDMA, to find or make its network card", "iproute2", "iproute", "iproute2")),
+    Need::of(program!(
+        "ip",
+        "for vm(net=tap), and for RDMA, to find or make network cards",
+        "iproute2",
+        "iproute",
+        "iproute2"
+    )),
+    Need {
+        id: "tun",
+        why: "for vm(net=tap)",
+        supply: &[everywhere(
+            "modprobe tun, or boot a kernel with CONFIG_TUN (in a container: give it /dev/net/tun)",
+        )],
+        check: Check::Finds(&[Find::File("/dev/net/tun")]),
+        reboot: false,
+    },
+    Need {
+        id: "vhost_net",
+        why: "for vm(net=tap,vhost=on)",
+        supply: &[everywhere("modprobe vhost_net, or leave vhost=on out: QEMU then serves the card itself")],
+        check: Check::Finds(&[Find::File("/dev/vhost-net")]),
+        reboot: false,
+    },
     Need::of(program!("rdma", "for RDMA where no card has it", "iproute2", "iproute", "iproute2")),
     Need::of(program!(
         "ssh",

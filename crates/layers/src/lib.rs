@@ -28,7 +28,7 @@ use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::op::{FillFile, MakeDirectory, Op};
 use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
 use state::Move;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -345,6 +345,8 @@ pub struct PlanContext {
     pub guests: Vec<guest::GuestPlan>,
     /// Guests that stacks still take their seats in.
     pub drafts: Vec<guest::Draft>,
+    /// Names of guests that the scenario has chosen.
+    pub names: BTreeSet<String>,
     /// The stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
     /// Places that are existing virtual machines.
@@ -388,6 +390,7 @@ impl PlanContext {
             steps: Vec::new(),
             guests: Vec::new(),
             drafts: Vec::new(),
+            names: BTreeSet::new(),
             own: None,
             machines: BTreeMap::new(),
             consents_lacking: Vec::new(),
@@ -446,7 +449,7 @@ impl PlanContext {
     pub fn instance(&mut self, kind: &str) -> String {
         let name = format!("{kind}{}", self.instances);
         self.instances += 1;
-        name
+        if self.names.contains(&name) { self.instance(kind) } else { name }
     }
 }
 

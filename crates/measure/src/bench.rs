@@ -2,6 +2,7 @@
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
 use super::clusters::Watched;
+use super::far_end::{self, FarEnd};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::places::{Places, Reached, runs_apart};
@@ -14,9 +15,9 @@ use iotax_model::record::{
     Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
     ThreadId, Value, Warning, WorkerUp,
 };
-use iotax_model::scenario::{Engine, Medium, Workload};
+use iotax_model::scenario::{Engine, Workload};
 use iotax_probe::ProbeSpec;
-use iotax_probe::net::{Exchange, Way};
+use iotax_probe::net::Exchange;
 use iotax_stats::rounds::Part;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::Stop;
@@ -28,7 +29,6 @@ use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -63,26 +63,10 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
-    /// The other end of a network.
+    /// The other end of a network, where the stack names one.
     pub far_end: Option<FarEnd>,
     /// Threads that serve its I/O, other than the load, by their places.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
-}
-
-/// The place that answers network probes.
-#[derive(Clone, Debug)]
-pub struct FarEnd {
-    place: Place,
-    address: Option<IpAddr>,
-    port: Option<u16>,
-}
-
-impl FarEnd {
-    /// Of a medium that is a network.
-    pub fn of(medium: &Medium) -> Option<FarEnd> {
-        let Medium::Net { to, address, port, .. } = medium else { return None };
-        Some(FarEnd { place: to.clone(), address: *address, port: *port })
-    }
 }
 
 /// A place that a stack is loaded in.
@@ -288,18 +272,9 @@ impl Bench<'_> {
             let asked: Vec<_> = reached
                 .map(|((place, member), jobs)| {
                     let probes = &probes;
-                    scope.spawn(move || {
-                        let mut last = None;
-                        for probe in probes {
-                            match place.peer.prepare_probe(number, probe, PREPARE_LIMIT) {
-                                Err(error) if probes.len() > 1 => last = Some(error),
-                                done => return done,
-                            }
-                        }
-                        match last {
-                            Some(error) => Err(error),
-                            None => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
-                        }
+                    scope.spawn(move || match probes.as_slice() {
+                        [] => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
+                        [others @ .., last] => far_end::prepare(&mut place.peer, number, (others, last)),
                     })
                 })
                 .collect();
@@ -313,9 +288,9 @@ impl Bench<'_> {
                 stack: ready.stack.clone(),
                 workload: self.workload.name.clone(),
                 place: member.place.clone(),
-                target: match &ready.far_end {
-                    Some(end) => end.place.to_string(),
-                    None => member.path(0),
+                target: match self.workload.needs_peer() {
+                    true => FarEnd::of_ready(ready).place.to_string(),
+                    false => member.path(0),
                 },
                 others: (1..targets.len()).map(|at| member.path(at)).collect(),
                 bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
@@ -328,65 +303,13 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The probe that a worker is; of one that another place answers, once for each of the addresses at which that may be reached: it
-    /// listens from now on. None: the worker is a load.
+    /// The probe that a worker is, as [`far_end::listening`] has it. None: the worker is a load.
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
-        let Some(mut end) = self.ready[worker].far_end.clone().filter(|_| self.workload.needs_peer()) else {
-            return Ok(vec![probe.clone()]);
-        };
-        if self.ready[worker].is_in(&end.place) {
-            // Nobody from outside has to reach what is measured within a place.
-            end.address.get_or_insert(Ipv4Addr::LOCALHOST.into());
+        match self.workload.needs_peer() {
+            true => far_end::listening(self.places, &self.ready[worker], worker as u32, probe),
+            false => Ok(vec![probe.clone()]),
         }
-        if probe.is_tool() && end.address.is_none() {
-            end.address = Some(self.reached_at(worker, &end)?);
-        }
-        self.listened_at(worker, probe, &end)
-    }
-
-    /// The address at which the other end is reached, as the network pair finds it: a tool does not check whom it has reached.
-    fn reached_at(&mut self, worker: usize, end: &FarEnd) -> Result<IpAddr> {
-        let pair = ProbeSpec::parse("rr").map_err(Failed::input)?;
-        let number = worker as u32;
-        let near = self.members(worker).next().map_or(Place::Host, |member| member.place.clone());
-        let mut found = Err(Failed::measurement(format!("{} has no address", end.place)));
-        for spec in self.listened_at(worker, &pair, end)? {
-            let peer = &mut self.places.get(&near)?.peer;
-            match (peer.prepare_probe(number, &spec, PREPARE_LIMIT), spec.peer) {
-                (Ok(_), Some(at)) => {
-                    peer.end(number).map_err(Failed::from)?;
-                    found = Ok(at.ip());
-                    break;
-                }
-                (Ok(_), None) => {}
-                (Err(error), _) => found = Err(Failed::from(error)),
-            }
-        }
-        self.places.get(&end.place)?.peer.unlisten(number).map_err(Failed::from)?;
-        Ok(found?)
-    }
-
-    /// The other end listens from now on: the probe once for each of the addresses at which it may be reached.
-    fn listened_at(&mut self, worker: usize, probe: &ProbeSpec, end: &FarEnd) -> Result<Vec<ProbeSpec>> {
-        let peer = &mut self.places.get(&end.place)?.peer;
-        let at = (end.address, end.port);
-        let listening = peer.listen_for(worker as u32, probe, at, PREPARE_LIMIT).map_err(Failed::from)?;
-        let is_reachable = |one: &&IpAddr| end.address.is_some() || !one.is_loopback();
-        let spec = |address: &IpAddr| ProbeSpec {
-            peer: Some(SocketAddr::new(*address, listening.port)),
-            token: listening.token.clone(),
-            ..probe.clone()
-        };
-        let specs: Vec<ProbeSpec> = listening.addresses.iter().filter(is_reachable).map(spec).collect();
-        ensure!(
-            !specs.is_empty(),
-            Failed::measurement(format!(
-                "{} has no address; hint: name one: net:...,address=10.0.0.2",
-                end.place
-            ))
-        );
-        Ok(specs)
     }
 
     /// Where a worker is, without places that are lost.
@@ -411,10 +334,9 @@ impl Bench<'_> {
                 for place in places {
                     bench.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
                 }
-                if let Some(end) =
-                    bench.ready[worker].far_end.as_ref().filter(|_| bench.workload.needs_peer())
-                {
-                    bench.places.get(&end.place)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
+                if bench.workload.needs_peer() {
+                    let end = FarEnd::of_ready(&bench.ready[worker]).place;
+                    bench.places.get(&end)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
                 }
                 bench.prepared.remove(&worker);
             }
@@ -790,7 +712,7 @@ impl Bench<'_> {
         let mut samples = self.samples(&done.result)?;
         let engine = done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, Value::Value(ns)));
         samples.extend(engine);
-        samples.extend(done.exchange.iter().flat_map(of_exchange));
+        samples.extend(done.exchange.iter().flat_map(far_end::samples));
         let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
         let latencies = done.together.iter().flat_map(|together| &together.latencies);
         for (part, latency) in parts.iter_mut().zip(latencies) {
@@ -920,22 +842,7 @@ fn served_ns<K: Ord>(
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
-/// What a network probe saw beside its result, both ways together.
-fn of_exchange(exchange: &Exchange) -> Vec<Sample> {
-    let ways = || [&exchange.to_peer, &exchange.from_peer].into_iter().flatten();
-    let sum = |of: fn(&Way) -> u64| ways().map(of).sum::<u64>() as f64;
-    let counted = [
-        ("net.sent", sum(|way| way.sent)),
-        ("net.lost", sum(|way| way.lost) + exchange.unanswered as f64),
-        ("net.retransmits", sum(|way| way.retransmits)),
-    ];
-    let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
-    let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, Value::Value(value));
-    let peer = sample("net.peer_cpu", "ns", Better::Lower, Value::Value(peer_ns));
-    counted.into_iter().map(one).chain([peer]).collect()
-}
-
-fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
+pub(super) fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
     Sample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
 }
 

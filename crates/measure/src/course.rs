@@ -1,16 +1,22 @@
 //! Courses of load on one stack: what came through by when, from the first I/O on, so that a limit shows (`iotax_stats::bucket`). A
-//! course is made of short slices on end. Each tells exactly how much had come through when its queue was empty again; a limiter
-//! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on time alone.
+//! course of I/O is made of short slices on end. Each tells exactly how much had come through when its queue was empty again; a limiter
+//! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on time alone. A course of a network is
+//! one slice, whose receiving end records what arrives: buckets of networks hold milliseconds, and a pause would fill them.
 
-use super::bench::{PREPARE_LIMIT, Ready};
+use super::bench::{Member, PREPARE_LIMIT, Ready};
+use super::far_end;
 use super::observer::Event;
 use super::places::Places;
 use super::session::{Outcome, Planned, Session};
 use super::sets::Layout;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use iotax_host::limits::{Limited, SetLimit};
 use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec};
+use iotax_probe::ProbeSpec;
 use iotax_stats::bucket::{Bucket, Shape, Unfit, find};
+use iotax_steps::Place;
 use iotax_steps::handler::Allowed;
+use iotax_steps::wire::message::{Request, Response};
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
@@ -33,6 +39,14 @@ const LOOKS_EVERY_S: f64 = 0.5;
 const SURE: [f64; 2] = [0.002, 0.01];
 /// ... and so much has been seen of the rate.
 const LEAST_TAIL_S: f64 = 2.0;
+/// What arrives over a network is recorded so often at most, in so many steps at most, in slices of so long at most.
+const NETWORK_STEP_S: f64 = 0.01;
+const NETWORK_STEPS: f64 = 1000.0;
+const LONGEST_NETWORK_S: f64 = 590.0;
+/// Threads of a network's ends have so long to wake up.
+const NETWORK_DISCARD_NS: u64 = 200_000_000;
+/// TCP streams of a course: one alone may be bounded by its window.
+const STREAMS: u32 = 4;
 /// No rest between two courses is longer.
 const LONGEST_REST_S: f64 = 120.0;
 
@@ -54,35 +68,59 @@ pub struct Courses {
     pub spec: CourseSpec,
     /// Those that were run, in their order.
     pub done: Vec<Course>,
-    /// What the load worked on, of a load on this host.
-    pub targets: Vec<PathBuf>,
+    /// What is set in the place of the load, and on this host below a guest.
+    pub settings: Vec<SetLimit>,
+    /// Of a network: what is set at its other end.
+    pub far_settings: Vec<SetLimit>,
 }
 
 impl Courses {
     /// None yet.
     pub fn of(spec: CourseSpec) -> Courses {
-        Courses { spec, done: Vec::new(), targets: Vec::new() }
+        Courses { spec, done: Vec::new(), settings: Vec::new(), far_settings: Vec::new() }
     }
 }
 
 /// What is loaded in a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Writes, else reads.
+    /// A network, else a device or file.
+    pub network: bool,
+    /// Writes, else reads; to the other end, else from it.
     pub writes: bool,
-    /// Large blocks in a row, which a limit on bytes stops first, else small random ones, which one on I/Os does.
+    /// Large blocks in a row, or streams, which a limit on bytes stops first, else small random ones, or small datagrams, which one on
+    /// I/Os or packets does.
     pub bytes: bool,
 }
 
 impl Kind {
     const ALL: [Kind; 4] = [
-        Kind { writes: false, bytes: false },
-        Kind { writes: false, bytes: true },
-        Kind { writes: true, bytes: false },
-        Kind { writes: true, bytes: true },
+        Kind { network: false, writes: false, bytes: false },
+        Kind { network: false, writes: false, bytes: true },
+        Kind { network: false, writes: true, bytes: false },
+        Kind { network: false, writes: true, bytes: true },
     ];
 
-    /// Its load.
+    const OF_NETWORK: [Kind; 4] = [
+        Kind { network: true, writes: true, bytes: true },
+        Kind { network: true, writes: false, bytes: true },
+        Kind { network: true, writes: true, bytes: false },
+        Kind { network: true, writes: false, bytes: false },
+    ];
+
+    /// The load of a network.
+    fn probe(self, step_ns: u64) -> Result<ProbeSpec> {
+        let (text, numjobs) = match (self.bytes, self.writes) {
+            (true, true) => ("tcp(send)", STREAMS),
+            (true, false) => ("tcp(receive)", STREAMS),
+            (false, true) => ("udp(small-send)", 1),
+            (false, false) => ("udp(small-receive)", 1),
+        };
+        let spec = ProbeSpec::parse(text).map_err(Failed::input)?;
+        Ok(ProbeSpec { numjobs, course_ns: Some(step_ns), ..spec })
+    }
+
+    /// The load of a device or file.
     pub fn job(self) -> Job {
         let (rw, bs, iodepth) = match (self.writes, self.bytes) {
             (false, false) => (Rw::RandRead, 4096, 32),
@@ -95,6 +133,11 @@ impl Kind {
 
     /// `4k random reads at iodepth 32`.
     pub fn words(self) -> String {
+        if self.network {
+            let what =
+                if self.bytes { format!("{STREAMS} TCP streams") } else { "datagrams of 64 bytes".into() };
+            return format!("{what} {} the other end", if self.writes { "to" } else { "from" });
+        }
         let job = self.job();
         let (what, order) = if self.bytes { ("1M", "sequential") } else { ("4k", "random") };
         format!("{what} {order} {} at iodepth {}", if self.writes { "writes" } else { "reads" }, job.iodepth)
@@ -110,15 +153,33 @@ pub struct Course {
     pub rested_s: f64,
     /// Seconds since the load began, and I/Os or bytes until then.
     pub points: Vec<(f64, f64)>,
-    /// I/Os and bytes of all of it.
+    /// I/Os and bytes of all of it; of a network datagrams, and bytes without headers.
     pub ios: u64,
     /// The same.
     pub bytes: u64,
+    /// Of a network.
+    pub frame: Option<Frame>,
     /// What it shows.
     pub found: Result<Shape, Unfit>,
 }
 
+/// What a frame of Ethernet has of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Bytes of the load.
+    pub payload: u32,
+    /// Bytes of headers.
+    pub headers: u32,
+}
+
 impl Course {
+    /// Frames and bytes on the wire a second, of a network whose course has that rate.
+    pub fn on_wire(&self, rate: f64) -> Option<[f64; 2]> {
+        let Frame { payload, headers } = self.frame?;
+        let frames = if self.kind.bytes { rate / f64::from(payload.max(1)) } else { rate };
+        Some([frames, frames * f64::from(payload + headers)])
+    }
+
     /// Its bucket.
     pub fn bucket(&self) -> Option<&Bucket> {
         match &self.found {
@@ -270,68 +331,143 @@ impl Session<'_> {
                 ready.stack
             ))
         );
-        if member.place.is_host() {
-            courses.targets = member.targets.iter().map(|target| target.path.clone()).collect();
-        }
+        self.read_settings(courses, places, ready, member)?;
+        let kinds = if ready.far_end.is_some() { Kind::OF_NETWORK } else { Kind::ALL };
+        let is_asked = |kind: &Kind| kind.network || courses.spec.writes || !kind.writes;
         let mut refill_s: f64 = 0.0;
-        for kind in Kind::ALL.into_iter().filter(|kind| courses.spec.writes || !kind.writes) {
-            let peer = &mut places.get(&member.place)?.peer;
-            peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
-            // After preparing, which reads some blocks to try the engine.
-            let rest_s = courses.spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
-            if !self.rest(rest_s, refill_s) {
-                return Ok(Outcome::Interrupted);
-            }
-            let what = format!("{}, at most {} s", kind.words(), courses.spec.seconds);
-            self.observer.tell(Event::Phase { what });
-            let mut tape = Tape::of(kind, courses.spec.seconds);
-            let mut looked_s = 0.0;
-            while tape.lasted_s() < tape.seconds {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Ok(Outcome::Interrupted);
-                }
-                let left = self.allowance.filter(|_| kind.writes);
-                if left.is_some_and(|left| left < tape.block) {
-                    break;
-                }
-                let bound = tape.next(left);
-                let spec = SliceSpec::now(bound, 0, false);
-                let ran = peer.slice(0, &spec, slice_limit(bound)).map_err(Failed::from)?;
-                let first = ran.result.first_error.as_deref().unwrap_or("no message");
-                let errors = ran.result.errors;
-                ensure!(
-                    errors == 0,
-                    Failed::measurement(format!(
-                        "{}: {errors} I/Os failed or came back short; the first: {first}",
-                        ready.stack
-                    ))
-                );
-                let before = tape.ios;
-                tape.add(bound, &ran.result);
-                let written = (tape.ios - before) * tape.block;
-                self.allowance =
-                    self.allowance.map(|left| left.saturating_sub(written * u64::from(kind.writes)));
-                if tape.lasted_s() - looked_s >= LOOKS_EVERY_S {
-                    looked_s = tape.lasted_s();
-                    if tape.is_sure() {
-                        break;
-                    }
-                }
-            }
-            peer.end(0).map_err(Failed::from)?;
-            let course = Course {
-                kind,
-                rested_s: rest_s,
-                found: find(&tape.points),
-                ios: tape.ios,
-                bytes: tape.ios * tape.block,
-                points: tape.points,
+        for kind in kinds.into_iter().filter(is_asked) {
+            let spec = courses.spec;
+            let course = match kind.network {
+                true => self.of_network(spec, refill_s, places, (ready, member), kind)?,
+                false => self.of_device(spec, refill_s, places, (ready, member), kind)?,
             };
+            let Some(course) = course else { return Ok(Outcome::Interrupted) };
             // One bucket may be for reads and writes, I/Os and bytes alike.
             refill_s = refill_s.max(course.refill_s());
             courses.done.push(course);
         }
         Ok(Outcome::Complete)
+    }
+
+    /// What is set at the ends, as far as it can be read.
+    fn read_settings(
+        &mut self,
+        courses: &mut Courses,
+        places: &mut Places,
+        ready: &Ready,
+        member: &Member,
+    ) -> Result<()> {
+        let targets = member.targets.iter().map(|target| target.path.clone()).collect();
+        courses.settings = limits_in(places, &member.place, targets)?;
+        if !member.place.is_host() && places.has(&Place::Host) {
+            courses.settings.extend(limits_in(places, &Place::Host, ready.owed.clone())?);
+        }
+        if let Some(end) = &ready.far_end {
+            courses.far_settings = limits_in(places, &end.place, Vec::new())?;
+        }
+        courses.far_settings.retain(|set| set.of == Limited::Sent);
+        Ok(())
+    }
+
+    /// One slice, whose receiving end records what arrives; `None`: it was interrupted.
+    fn of_network(
+        &mut self,
+        spec: CourseSpec,
+        refill_s: f64,
+        places: &mut Places,
+        (ready, member): (&Ready, &Member),
+        kind: Kind,
+    ) -> Result<Option<Course>> {
+        let seconds = spec.seconds.min(LONGEST_NETWORK_S);
+        let step_s = NETWORK_STEP_S.max(seconds / NETWORK_STEPS);
+        let specs = far_end::listening(places, ready, 0, &kind.probe((step_s * 1e9) as u64)?)?;
+        let [others @ .., last] = specs.as_slice() else {
+            return Err(Failed::measurement("the other end has no address").into());
+        };
+        let peer = &mut places.get(&member.place)?.peer;
+        far_end::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
+        let rested_s = spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
+        if !self.rest(rested_s, refill_s) {
+            return Ok(None);
+        }
+        self.observer.tell(Event::Phase { what: format!("{}, {seconds} s", kind.words()) });
+        let bound = Bound::Time { ns: (seconds * 1e9) as u64 };
+        let slice = SliceSpec::now(bound, NETWORK_DISCARD_NS, false);
+        let ran = peer.slice(0, &slice, slice_limit(bound)).map_err(Failed::from)?;
+        peer.end(0).map_err(Failed::from)?;
+        if let Some(end) = &ready.far_end {
+            places.get(&end.place)?.peer.unlisten(0).map_err(Failed::from)?;
+        }
+        let exchange = ran.exchange.context("the network probe reported no exchange")?;
+        let way = if kind.writes { &exchange.to_peer } else { &exchange.from_peer };
+        let steps = way.as_ref().map(|way| way.course.as_slice()).unwrap_or_default();
+        let mut amount = 0;
+        let point = |(at, more): (usize, &u64)| {
+            amount += more;
+            ((at + 1) as f64 * step_s, amount as f64)
+        };
+        let points: Vec<(f64, f64)> = steps.iter().enumerate().map(point).collect();
+        let payload = exchange.datagram_bytes.unwrap_or(exchange.mss);
+        let (ios, bytes) = if kind.bytes { (0, amount) } else { (amount, amount * u64::from(payload)) };
+        let frame = Some(Frame { payload, headers: exchange.header_bytes });
+        Ok(Some(Course { kind, rested_s, found: find(&points), points, ios, bytes, frame }))
+    }
+
+    /// Slices on end; `None`: it was interrupted.
+    fn of_device(
+        &mut self,
+        spec: CourseSpec,
+        refill_s: f64,
+        places: &mut Places,
+        (ready, member): (&Ready, &Member),
+        kind: Kind,
+    ) -> Result<Option<Course>> {
+        let peer = &mut places.get(&member.place)?.peer;
+        peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
+        // After preparing, which reads some blocks to try the engine.
+        let rested_s = spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
+        if !self.rest(rested_s, refill_s) {
+            return Ok(None);
+        }
+        let what = format!("{}, at most {} s", kind.words(), spec.seconds);
+        self.observer.tell(Event::Phase { what });
+        let mut tape = Tape::of(kind, spec.seconds);
+        let mut looked_s = 0.0;
+        while tape.lasted_s() < tape.seconds {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let left = self.allowance.filter(|_| kind.writes);
+            if left.is_some_and(|left| left < tape.block) {
+                break;
+            }
+            let bound = tape.next(left);
+            let spec = SliceSpec::now(bound, 0, false);
+            let ran = peer.slice(0, &spec, slice_limit(bound)).map_err(Failed::from)?;
+            let first = ran.result.first_error.as_deref().unwrap_or("no message");
+            let errors = ran.result.errors;
+            ensure!(
+                errors == 0,
+                Failed::measurement(format!(
+                    "{}: {errors} I/Os failed or came back short; the first: {first}",
+                    ready.stack
+                ))
+            );
+            let before = tape.ios;
+            tape.add(bound, &ran.result);
+            let written = (tape.ios - before) * tape.block;
+            self.allowance = self.allowance.map(|left| left.saturating_sub(written * u64::from(kind.writes)));
+            if tape.lasted_s() - looked_s >= LOOKS_EVERY_S {
+                looked_s = tape.lasted_s();
+                if tape.is_sure() {
+                    break;
+                }
+            }
+        }
+        peer.end(0).map_err(Failed::from)?;
+        let (ios, bytes) = (tape.ios, tape.ios * tape.block);
+        let found = find(&tape.points);
+        Ok(Some(Course { kind, rested_s, found, points: tape.points, ios, bytes, frame: None }))
     }
 
     /// Waits for buckets to fill again; `false`: it was interrupted.
@@ -353,6 +489,15 @@ impl Session<'_> {
             );
         }
         true
+    }
+}
+
+/// Limits that are set in a place, on what lies below these files and devices among others.
+fn limits_in(places: &mut Places, place: &Place, devices: Vec<PathBuf>) -> Result<Vec<SetLimit>> {
+    let place = places.get(place)?;
+    match place.ask(Request::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {
+        Response::Facts { facts } => Ok(facts.limits),
+        other => Err(Failed::from(place.peer.unexpected("facts", &other)).into()),
     }
 }
 
@@ -426,7 +571,7 @@ mod tests {
             (true, 200.0, 50.0),
             (true, 20.0, 10.0),
         ] {
-            let kind = Kind { writes: false, bytes };
+            let kind = Kind { network: false, writes: false, bytes };
             let tape = limited(kind, (burst, rate, if bytes { 2000.0 } else { 60_000.0 }), 10.0);
             let unit = if bytes { tape.block as f64 } else { 1.0 };
             let Ok(Shape::Bucket(found)) = find(&tape.points) else {
@@ -443,7 +588,7 @@ mod tests {
 
     #[test]
     fn what_may_be_written_bounds_every_slice() {
-        let mut tape = Tape::of(Kind { writes: true, bytes: true }, 10.0);
+        let mut tape = Tape::of(Kind { network: false, writes: true, bytes: true }, 10.0);
         assert_eq!(tape.next(None), Bound::Time { ns: FIRST_SLICE_NS });
         let Bound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
         assert!(bytes <= 32 << 20);
@@ -462,6 +607,7 @@ mod tests {
             points: tape.points.clone(),
             ios: tape.ios,
             bytes: 0,
+            frame: None,
         };
         assert!((course(1.0).refill_s() - 5.0).abs() < 0.2);
         assert!(course(2.0).may_have_begun_empty() && !course(10.0).may_have_begun_empty());

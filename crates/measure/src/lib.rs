@@ -17,6 +17,7 @@ mod clusters;
 mod conflict;
 pub mod course;
 pub mod durability;
+pub mod far_end;
 pub mod first_writes;
 mod foreign_image;
 mod foreign_socket;

@@ -91,8 +91,20 @@ impl Places {
     pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Reached> {
         let (peer, emulated, mut control) = guest::reach(plan, None, stop)?;
         guest::put_on_processors(plan, &mut control)?;
+        self.add_guest(plan, (peer, emulated, control), run_id)
+    }
+
+    fn add_guest(
+        &mut self,
+        plan: &GuestPlan,
+        (peer, emulated, control): (Peer, Option<String>, Qmp),
+        run_id: &str,
+    ) -> Result<&mut Reached> {
         let reached = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
         reached.control = Some(control);
+        if let Some(card) = &plan.address {
+            reached.peer.give_address(card, SET_UP_LIMIT).map_err(Failed::from)?;
+        }
         Ok(reached)
     }
 
@@ -125,10 +137,8 @@ impl Places {
         run_id: &str,
         stop: &AtomicBool,
     ) -> Result<&mut Reached> {
-        let (peer, emulated, control) = guest::reach(plan, Some(control), stop)?;
-        let reached = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
-        reached.control = Some(control);
-        Ok(reached)
+        let reached = guest::reach(plan, Some(control), stop)?;
+        self.add_guest(plan, reached, run_id)
     }
 
     /// Gives a place away that is about to be gone, or is: nobody says goodbye to it. Its agent's other end, and its QEMU.

@@ -383,6 +383,13 @@ impl Ground<'_> {
         let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
         context.writable = self.scenario.writes() || must_write(stack, 0);
         context.own = stack.own.then_some(index);
+        if upto == Upto::Guests {
+            for place in stack.places() {
+                if let Some(spec) = self.scenario.guests.get(&place) {
+                    guest::named(context, &place.to_string(), spec)?;
+                }
+            }
+        }
         // The files themselves are up already: only what they show is wanted here.
         let exposed = self.bottom(stack, index, sibling, context)?;
         if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
@@ -485,6 +492,7 @@ impl Ground<'_> {
         context.data = self.scenario.data();
         context.trims = self.scenario.trims();
         context.machines = self.machines();
+        context.names = self.scenario.guests.keys().map(Place::to_string).collect();
         context
     }
 }

@@ -5,6 +5,7 @@ use crate::{sets::layout, survey};
 use iotax_host::facts::cpu;
 use iotax_host::made_up::{Machine, server};
 use iotax_host::pci;
+use iotax_host::routes::Subnet;
 use iotax_layers::Layer;
 use iotax_layers::guest::pin;
 use iotax_layers::volume::Loop;
@@ -191,6 +192,34 @@ fn a_drive_is_taken_by_guests_in_turn_and_given_back() {
     );
     let machine = server();
     insta::assert_snapshot!(with_guests(&scenario, Some(parts_of(&machine)), show));
+}
+
+/// Guests that are named and one that a layer makes, each with its own name; one that has no card is on no bridge.
+#[test]
+fn guests_with_a_card_are_ports_of_one_bridge() {
+    let stacks = [
+        "net:vm1",
+        "net:vm0 @vm1",
+        "net:host | vm(net=tap,vhost=on,net-queues=2)",
+        "cpu | vm(vcpus=1,net=tap)",
+    ];
+    let request =
+        Request { probe: Some("tcp".into()), vm: Some("memory=256MiB".into()), ..Request::default() };
+    let scenario = from_arguments(&stacks.map(str::to_owned), &request).unwrap();
+    let shown = with_guests(&scenario, Some(guest::Parts::made_up()), show);
+    let ours = |line: &&str| ["ip ", "netdev", "set 0, visit 0,"].iter().any(|word| line.contains(word));
+    let brief = |line: &str| match line.split_once("-netdev ") {
+        Some((line, card)) => {
+            let name = line.split("guest=").nth(1).unwrap().split(',').next().unwrap();
+            format!("  {name}: {card}")
+        }
+        None => line.to_owned(),
+    };
+    insta::assert_snapshot!(shown.lines().filter(ours).map(brief).collect::<Vec<_>>().join("\n"));
+    let taken = vec![("tun0".to_owned(), Subnet::of([198, 18, 0, 0].into(), 15))];
+    let full = guest::Parts { routes: taken, ..guest::Parts::made_up() };
+    let refused = with_guests(&scenario, Some(full), |ground| ground.bounds().unwrap_err());
+    assert!(format!("{refused:#}").contains("routes to all of 198.18.0.0/15"), "{refused:#}");
 }
 
 #[test]

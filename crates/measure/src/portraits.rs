@@ -14,6 +14,7 @@ use iotax_layers::guest::GuestPlan;
 use iotax_layers::readback_owner;
 use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, Record, Serving, SpdkTarget, ThreadGroup};
 use iotax_model::scenario::Stack;
+use iotax_steps::guest::throttle;
 use iotax_steps::hypervisor;
 use iotax_steps::op::Op;
 use iotax_steps::{PathRef, Place, Step};
@@ -49,6 +50,10 @@ impl Session<'_> {
                 self.warn("settings", &place.to_string(), why)?;
             }
             for disk in &told.disks {
+                // As `of_libvirt` reads no other manager's words, it finds nothing there.
+                facts
+                    .limits
+                    .extend(disk.measured.iter().flat_map(|_| throttle::of_libvirt(&told.name, disk)));
                 let known = disk.measured.clone().map(|path| ((place.clone(), path), disk.name.clone()));
                 self.survey.disks.extend(known);
             }

@@ -2,9 +2,10 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, FarEnd, Member, Offered, Ready};
+use super::bench::{Bench, Member, Offered, Ready};
 use super::clusters;
 use super::course::Courses;
+use super::far_end::FarEnd;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::operator;
@@ -395,7 +396,7 @@ impl Session<'_> {
         index: usize,
     ) -> Result<Ended> {
         let workload = &self.scenario.workloads[index];
-        let is_for = |one: &&Ready| workload.is_for(&self.scenario.stacks[one.index]);
+        let is_for = |one: &&Ready| workload.is_for(&self.scenario.stacks[one.index], &self.scenario.stacks);
         let ready: &[Ready] = &ready.iter().filter(is_for).cloned().collect::<Vec<_>>();
         if ready.is_empty() {
             return self.after_visit(layout, planned, &workload.name.clone(), Ended::Visit);
@@ -746,6 +747,7 @@ impl Session<'_> {
     fn needs_host(&self) -> bool {
         // What a lab takes of this host's processors counts too.
         !self.scenario.labs.is_empty()
+            || !self.scenario.guests.is_empty()
             || self.scenario.stacks.iter().any(|stack| stack.places().contains(&Place::Host))
     }
 

@@ -115,6 +115,8 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     if !scenario.labs.is_empty() || afield::sets_up_in_guests(scenario) {
         ids.extend(guest::LAB_NEEDS);
     }
+    let guests = scenario.guests.values();
+    ids.extend(guests.filter_map(|spec| Some(layer_of(spec)?.needs(spec))).flatten());
     for stack in &scenario.stacks {
         if stack.places().iter().any(Place::is_ssh) {
             ids.insert("ssh");

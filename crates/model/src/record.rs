@@ -636,12 +636,17 @@ pub enum Value {
 
 /// The kind of warning that spoils a stack: its figures have failed I/Os in them.
 pub const IO_ERRORS: &str = "io_errors";
+/// Metric of a network probe: bytes on the wire, with the headers of Ethernet, for a byte of its load.
+pub const ON_WIRE: &str = "net.on_wire";
 
 /// The kind of warning that names a place which was lost while several loaded together.
 pub const LOST_PLACE: &str = "lost_place";
 
 /// The kind of warning that names a slice which is left out, since iotax itself was stopped meanwhile.
 pub const STOPPED: &str = "stopped";
+
+/// The kind of warning that names stacks whose loads run on different machines.
+pub const MACHINES: &str = "machines";
 
 /// Every kind of warning that a report of a run may have, in the order of docs/reading-a-report.md.
 pub const WARNING_KINDS: &[&str] = &[
@@ -677,6 +682,7 @@ pub const WARNING_KINDS: &[&str] = &[
     "confounder",
     "engines",
     "sides",
+    MACHINES,
     "guests",
     "first_writes",
     "settings",

@@ -31,6 +31,9 @@ pub struct ProbeSpec {
     /// Bytes a second that a `udp` probe sends, all its streams of a direction together (fio's `rate`); none: as fast as it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
+    /// What arrives is recorded in steps of so many nanoseconds ([`net::Way::course`]); none: only its sum is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course_ns: Option<u64>,
 }
 
 fn one() -> u32 {
@@ -224,6 +227,7 @@ impl ProbeSpec {
             peer: None,
             token: None,
             rate: None,
+            course_ns: None,
         })
     }
 
@@ -251,6 +255,12 @@ impl ProbeSpec {
         let Argument::Test(tests) = definition.argument else { return Ok(definition.unit) };
         let test = tests.iter().find(|(word, ..)| Some(*word) == self.argument.as_deref());
         Ok(test.map_or(definition.unit, |(_, unit, _)| *unit))
+    }
+
+    /// Bytes of a datagram of `udp`, where the path takes that many.
+    pub fn datagram_bytes(&self) -> u64 {
+        let is_small = self.argument.as_deref().is_some_and(|word| word.starts_with("small"));
+        u64::from(if is_small { net::SMALL_DATAGRAM } else { net::LONGEST_DATAGRAM })
     }
 
     /// Its argument as bytes or nanoseconds.

@@ -10,7 +10,7 @@ use super::{
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{
-    Bill, Charges, Comparison, DirectionComparison, DirectionRow, Figure, Quantity, Role, Row,
+    Bill, Charges, Comparison, DirectionComparison, DirectionRow, Figure, Quantity, Role, Row, WarningReport,
     WorkloadFindings,
 };
 use iotax_analysis::{EMULATED, who};
@@ -84,7 +84,7 @@ fn top(findings: &Findings, width: usize) -> String {
         true => terminal::ruler(findings, width),
         false => terminal::head(findings, width),
     };
-    let failed = findings.warnings.iter().filter(|warning| warning.kind == IO_ERRORS).map(|one| one.said());
+    let failed = findings.warnings.iter().filter(|warning| is_at_top(warning)).map(|one| one.said());
     let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
     let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
     if head.is_empty() { about } else { format!("{about}\n{head}") }
@@ -97,8 +97,14 @@ fn in_order(names: BTreeSet<String>) -> Vec<String> {
     names
 }
 
-/// No figure of such a stack is to be used before somebody knows why.
 const IO_ERRORS: &str = "io_errors";
+const MACHINES: &str = "machines";
+
+/// Warnings without which figures are misread: no figure of a stack with failed I/Os is to be used before somebody knows why, and a
+/// difference of two machines is not what a layer costs.
+fn is_at_top(warning: &WarningReport) -> bool {
+    [IO_ERRORS, MACHINES].contains(&warning.kind.as_str())
+}
 
 /// What is concluded, the most important first: wrong or lost data, sweeps as a whole, differences in throughput by size, what shows
 /// no difference, what is unresolved, and then the same of latency and CPU time. The headline is not said twice.
@@ -489,9 +495,9 @@ fn marks(table: &str) -> String {
 
 /// Warnings by their kinds, marks, and the command that tells the rest.
 fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> String {
-    let kinds: BTreeSet<&str> =
-        findings.warnings.iter().map(|one| one.kind.as_str()).filter(|kind| *kind != IO_ERRORS).collect();
-    let many = findings.warnings.iter().filter(|one| one.kind != IO_ERRORS).count() as u64;
+    let others = || findings.warnings.iter().filter(|one| !is_at_top(one));
+    let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();
+    let many = others().count() as u64;
     let kinds: Vec<&str> = kinds.into_iter().collect();
     let warned =
         (many > 0).then(|| format!("{} (-v): {}", counted(many, "warning", "warnings"), kinds.join(", ")));

@@ -32,6 +32,22 @@ const LEAST_BURST_S: f64 = 0.05;
 const FAR: f64 = 6.0;
 /// Standard errors that a burst is above 0.
 const SURE: f64 = 3.0;
+/// Of a line that bounds the amount from above: points are on it within so many times the median step's deviation, ...
+const ON_LINE: f64 = 2.0;
+/// ... this share of them at least, in so many of the eight parts of it, ...
+const ON_LINE_SHARE: f64 = 0.25;
+const ON_LINE_PARTS: usize = 4;
+/// ... no more than this share is above it, ...
+const ABOVE: f64 = 0.02;
+/// ... it lasts for this part of the course at least, ...
+const LONG: f64 = 0.5;
+/// ... and the amount falls so far below it, by what a step deviates (standard deviation) and the root of their number. A sum of
+/// independent deviations that stays below a line is farther off in one of ten million.
+const DEEP: f64 = 3.0;
+/// Edges of the hull that are shorter are no limiter's.
+const SHORT_EDGE: f64 = 0.1;
+/// The standard deviation by the median of what is normal.
+const DEVIATION: f64 = 1.48;
 /// What is no limiter and still so much slower afterwards is reported.
 const FALLS: f64 = 1.25;
 
@@ -162,6 +178,13 @@ pub fn find(course: &[(f64, f64)]) -> Result<Shape, Unfit> {
             tail_s: seconds - knee_s,
         }));
     }
+    if let Some(found) = under_a_line(&scaled) {
+        let (rate, burst) = (found.rate.times(rate_unit), found.burst.times(amount));
+        if burst.value > SURE * burst.error && burst.value > LEAST_BURST_S * rate.value {
+            let (peak, knee_s) = (found.peak * rate_unit, found.knee_s * seconds);
+            return Ok(Shape::Bucket(Bucket { rate, burst, peak, knee_s, tail_s: seconds - knee_s }));
+        }
+    }
     let whole = Tail::of(&scaled);
     if whole.is_pinned() && whole.level <= VERY_LEVEL {
         return Ok(Shape::Cap { rate: whole.slope.times(rate_unit) });
@@ -193,6 +216,86 @@ fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {
         before = (*seconds, *amount);
     }
     if before.1 > 0.0 { Ok(()) } else { Err(Unfit::Nothing) }
+}
+
+/// A limit on a machine that is busy with other work. For a while the machine gives less than the limit, and the amount falls behind
+/// burst + rate x t; tokens gather meanwhile, and when there is time again it comes back to that very line and stays on it. It is never
+/// above. What keeps to no line for long has a line above it too, and touches it at its ends only.
+fn under_a_line(course: &[(f64, f64)]) -> Option<Bucket> {
+    let found = edges(course).filter_map(|edge| Under::of(course, edge)).max_by_key(|found| found.on.len());
+    let Under { from, on, line } = found?;
+    let tail = Tail::of(&on);
+    let peak = from.1 / from.0;
+    (line > 0.0 && peak >= FASTER * line).then_some(Bucket {
+        rate: tail.slope,
+        burst: tail.intercept,
+        peak,
+        knee_s: from.0,
+        tail_s: 1.0 - from.0,
+    })
+}
+
+/// Edges of the hull above a course, from the start on.
+fn edges(course: &[(f64, f64)]) -> impl Iterator<Item = [(f64, f64); 2]> {
+    let mut hull: Vec<(f64, f64)> = vec![(0.0, 0.0)];
+    for point in course.iter().filter(|point| point.0 > 0.0) {
+        while let [.., a, b] = hull.as_slice() {
+            let turn = (b.0 - a.0) * (point.1 - a.1) - (b.1 - a.1) * (point.0 - a.0);
+            if turn < 0.0 {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(*point);
+    }
+    let edges: Vec<[(f64, f64); 2]> = hull.windows(2).map(|two| [two[0], two[1]]).collect();
+    edges.into_iter().filter(|[from, to]| from.0 > 0.0 && to.0 - from.0 >= SHORT_EDGE)
+}
+
+/// A line that bounds a course from above from one of its points on.
+struct Under {
+    from: (f64, f64),
+    /// The points on it.
+    on: Vec<(f64, f64)>,
+    /// Its slope.
+    line: f64,
+}
+
+impl Under {
+    /// That of an edge, moved to the points near it; `None`: it is no limiter's.
+    fn of(course: &[(f64, f64)], [from, to]: [(f64, f64); 2]) -> Option<Under> {
+        let span = &course[course.partition_point(|point| point.0 < from.0)..];
+        if span.len() < LEAST_TAIL || 1.0 - from.0 < LONG {
+            return None;
+        }
+        let n = span.len() as f64;
+        let mut line = ((to.1 - from.1) / (to.0 - from.0), 0.0);
+        line.1 = from.1 - line.0 * from.0;
+        let (mut on, mut left, mut step): (Vec<(f64, f64)>, Vec<f64>, f64) = Default::default();
+        for _ in 0..4 {
+            left = span.iter().map(|(t, a)| a - line.1 - line.0 * t).collect();
+            let mut steps: Vec<f64> = left.windows(2).map(|two| (two[1] - two[0]).abs()).collect();
+            steps.sort_by(f64::total_cmp);
+            step = (steps[steps.len() / 2]).max(EXACT / ON_LINE);
+            let is_on = |off: &f64| off.abs() <= ON_LINE * step;
+            on = span.iter().zip(&left).filter(|(_, off)| is_on(off)).map(|(point, _)| *point).collect();
+            if on.len() < LEAST_TAIL {
+                return None;
+            }
+            let (slope, intercept, _) = Sums::of(&on).line();
+            line = (slope, intercept);
+        }
+        let part = |point: &(f64, f64)| ((point.0 - from.0) / (1.0 - from.0) * PARTS as f64) as usize;
+        let mut parts: Vec<usize> = on.iter().map(|point| part(point).min(PARTS - 1)).collect();
+        parts.dedup();
+        let above = left.iter().filter(|off| **off > 2.0 * ON_LINE * step).count() as f64;
+        let deepest = left.iter().copied().fold(0.0, f64::min);
+        let holds = on.len() as f64 >= ON_LINE_SHARE * n
+            && parts.len() >= ON_LINE_PARTS
+            && above <= ABOVE * n
+            && -deepest >= DEEP * DEVIATION * step * n.sqrt();
+        holds.then_some(Under { from, on, line: line.0 })
+    }
 }
 
 /// Sums over the first points of a course.

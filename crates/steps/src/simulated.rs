@@ -163,6 +163,8 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::ExportNbd(it) => (format!("nbd export {}", it.name), known([&it.backing])),
         Op::ConnectNbd(it) => (format!("nbd {}", it.name), Vec::new()),
         Op::SoftRdma(it) => (format!("rdma {}", crate::softrdma::names(&it.short).rdma), Vec::new()),
+        Op::MakeBridge(it) => (format!("bridge {}", it.name), Vec::new()),
+        Op::MakeTap(it) => (format!("tap {}", it.name), vec![PathBuf::from(&it.bridge)]),
         Op::Spawn(it) => {
             // Its command line names what it has open.
             let opened = it.argv.iter().map(PathBuf::from).chain(known(&it.belows)).collect();

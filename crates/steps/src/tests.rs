@@ -11,11 +11,11 @@ use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, CephChange, ChangeByTool,
     ChangeCeph, ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives,
     ExportIscsi, ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi,
-    FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeByTool, MakeCeph,
-    MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear, MakeLvm,
-    MakePartition, MakeRbdImage, MakeZpool, MapRbd, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn,
-    Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
-    ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
+    FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeBridge, MakeByTool,
+    MakeCeph, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear,
+    MakeLvm, MakePartition, MakeRbdImage, MakeTap, MakeZpool, MapRbd, Mount, NbdServer, Op, Operation,
+    PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk,
+    StartIscsid, Stretch, ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
@@ -385,9 +385,15 @@ fn plan() -> Vec<Step> {
         }),
         Op::MakeByTool(by_tool()),
         Op::ChangeByTool(ChangeByTool { of: by_tool(), change: ToolChange::Fails(1), bytes: 0 }),
+        Op::MakeBridge(MakeBridge {
+            name: "ixn-r".into(),
+            address: "198.18.0.1".parse().unwrap(),
+            prefix: 24,
+        }),
+        Op::MakeTap(MakeTap { name: "ix0-r".into(), bridge: "ixn-r".into(), multi_queue: false }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),
-            argv: ["qemu", "iotax-r-vm0", "0000:01:00.0", "naa.5001405000000001", "iotax-r-spdk"]
+            argv: ["qemu", "iotax-r-vm0", "0000:01:00.0", "naa.5001405000000001", "iotax-r-spdk", "ix0-r"]
                 .map(str::to_owned)
                 .into(),
             tag: "iotax-r-vm0".into(),

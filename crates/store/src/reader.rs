@@ -275,7 +275,7 @@ mod tests {
                 sample("cpu.user", "ns", figure(4)),
                 sample("cpu.system", "ns", figure(5)),
             ],
-            cpu: Some(CpuTimes { user_ns: 1, system_ns: 2, steal_ns: 3, idle_ns: 4 }),
+            cpu: Some(CpuTimes { user_ns: 1, system_ns: 2, steal_ns: 3, idle_ns: 4, throttled_ns: 5 }),
             gate: Some(Gate::NOTHING_OWED),
             device_read_bytes: None,
             targets: Vec::new(),

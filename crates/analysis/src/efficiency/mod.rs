@@ -52,7 +52,10 @@ pub fn of(readings: &[WorkloadView], at: usize, rows: &[Row]) -> Vec<Efficiency>
         let case = Case { readings, reading, stack, row, hardware: hardware.as_ref(), way: None };
         [case.measured(), case.carried(), case.networked(), case.linked(), case.rated()]
     };
-    let is_loaded = |at: usize| reading.workload.is_for(&reading.run.start.scenario.stacks[at]);
+    let is_loaded = |at: usize| {
+        let stacks = &reading.run.start.scenario.stacks;
+        reading.workload.is_for(&stacks[at], stacks)
+    };
     let rows = rows.iter().enumerate().filter(|(at, _)| is_loaded(*at));
     let mut found: Vec<Efficiency> = rows.flat_map(of_stack).flatten().collect();
     let of_link = |one: &Efficiency| one.by.is_on_the_way();

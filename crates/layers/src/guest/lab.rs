@@ -81,6 +81,7 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
         accel: parts.accel,
         tsc_khz: parts.tsc_khz,
         disks: wish.drives.iter().map(disk).collect::<Result<_>>()?,
+        card: None,
         start: Start::Kernel {
             kernel: parts.image.clone(),
             initrd: initrd.clone(),
@@ -116,6 +117,7 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
         accel: parts.accel,
         emulated: Some(parts.emulated.clone().unwrap_or_else(|| EMULATED.into())),
         crowd: 1,
+        address: None,
     })
 }
 

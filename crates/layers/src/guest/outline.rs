@@ -22,6 +22,7 @@ impl GuestPlan {
             Some(format!("{size} of memory{}{}", page.unwrap_or_default(), node.unwrap_or_default())),
             self.uefi.then(|| "UEFI".to_owned()),
             image,
+            self.address.as_ref().map(|_| "a network card".to_owned()),
             Some(accel.to_owned()),
             self.pin.as_ref().map(|_| "pinned".to_owned()),
         ];

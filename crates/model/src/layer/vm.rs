@@ -10,6 +10,11 @@ pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 /// The option by which it takes a socket that another process serves; it is what is below, so nobody needs to write it.
 pub const SOCKET: &str = "socket";
 
+/// The option that says what a guest's network card is on.
+pub const NET: &str = "net";
+/// Its word for a tap device of this host.
+pub const TAP: &str = "tap";
+
 /// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test holds.
 const ATTACH: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
 
@@ -47,6 +52,9 @@ pub const HELP: LayerHelp = LayerHelp {
             .default("false")
             .only_with("format", "qcow2"),
         option("l2-cache-size", Size).also(&["l2_cache_size"]).only_with("format", "qcow2"),
+        option(NET, Word(&["none", TAP])).default("none"),
+        option("vhost", Word(&["off", "on"])).default("off").only_with(NET, TAP),
+        option("net-queues", Count).also(&["net_queues"]).default("1").only_with(NET, TAP),
         option("image", Path),
         option("vcpus", Count).default("2"),
         option("memory", Memory).default("512MiB"),
@@ -96,6 +104,12 @@ pub const HELP: LayerHelp = LayerHelp {
             "/dev/x | vm(attach=vhost-user-blk)",
         ),
         Capability::of("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
+        Capability::of("guest-network", "a network to a guest and between guests", "/dev/x | vm(net=tap)"),
+        Capability::of(
+            "guest-vhost-net",
+            "a guest's network card served by the kernel",
+            "/dev/x | vm(net=tap,vhost=on)",
+        ),
     ],
     programs: &["qemu-system-x86_64", "qemu-img"],
     ..LayerHelp::PLAIN

@@ -61,6 +61,8 @@ pub struct Request {
     pub states: Option<String>,
     /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
     pub lab: Option<String>,
+    /// `--vm vcpus=2,memory=1GiB`: what the guests called `vm`, `vm1`, `vm2`, ... are like.
+    pub vm: Option<String>,
     /// `--device`, each `NAME=MEDIUM` in place of what a scenario file declares.
     pub devices: Vec<String>,
     /// `--tool`: files of nothing but `[tool.NAME]`.
@@ -113,6 +115,10 @@ pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, Inpu
     let mut parts = Parts::new(COMMAND_LINE);
     let mut cells = Vec::new();
     parts.labs(request)?;
+    if let Some(options) = &request.vm {
+        let fault = |fault| Origin::command_line().error(place::GUEST, fault);
+        parts.names.vm = place::guest_of(options, "--vm".to_owned()).map_err(fault)?;
+    }
     for file in &request.tools {
         toml::read_tools(file, &mut parts.names, |why| {
             let fault = Fault::hint(why, "name a file of [tool.NAME] tables");
@@ -152,6 +158,7 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
     }
     let beside = [
         ("lab", request.lab.is_some(), "write [place.lab] in the file"),
+        (place::GUEST, request.vm.is_some(), "write [place.vm1] vm = \"vcpus=2\" in the file"),
         ("tool", !request.tools.is_empty(), "write tools = [\"FILE\"] in the file"),
     ];
     if let Some((option, _, hint)) = beside.into_iter().find(|(_, is_written, _)| *is_written) {
@@ -448,6 +455,7 @@ impl Parts {
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
         probes::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("probe"))?;
+        self.notes.extend(probes::note_network(&self.stacks, &workloads));
         let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
         let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
         operator::check(&self.stacks, &self.operators, alone).map_err(|(stack, fault)| {
@@ -467,8 +475,10 @@ impl Parts {
         self.note_depth();
         self.note_data(&workloads);
         let labs = place::labs_of(&self.stacks, &self.names);
+        let guests = place::guests_of(&self.stacks, &self.names);
         Ok(Scenario {
             labs,
+            guests,
             described: self.names.described,
             operators: self.operators,
             changes: self.changes,

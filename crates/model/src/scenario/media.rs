@@ -7,6 +7,7 @@ use super::error::{Checked, Fault, TextFault, nearest};
 use super::place::{self, Names};
 use super::stacks::known_layer;
 use super::{Agent, Medium, USUAL_CEPH_CONF, remote};
+use crate::layer::vm::{NET as NET_OPTION, TAP};
 use iotax_facts::place::{Place, is_of_the_kernel};
 use iotax_units as units;
 use std::collections::{BTreeMap, HashSet};
@@ -205,12 +206,7 @@ fn cpu_medium(expr: &MediumExpr, place: Place) -> Checked<Medium> {
 fn net_medium(expr: &MediumExpr, place: Place, names: &Names) -> Checked<Medium> {
     let options = medium_options(expr, &["address", "port"])?;
     let to = names.place(&expr.body).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
-    let guest = [&place, &to].into_iter().find(|end| end.is_guest());
-    if let Some(guest) = guest {
-        let why = format!("\"{guest}\" is a guest of the run, which has no network");
-        let fault = Fault::hint(why, "name this host (host) or hosts over ssh: net:ssh:B @ssh:A");
-        return Err(TextFault::new(expr.span.clone(), fault));
-    }
+    check_ends(&place, &to, names).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
     let no = |option: &OptionExpr, what: &str| {
         let why = format!("\"{}\" is not {what}", option.values.join(","));
         TextFault::new(option.span.clone(), Fault::new(why))
@@ -224,6 +220,39 @@ fn net_medium(expr: &MediumExpr, place: Place, names: &Names) -> Checked<Medium>
     });
     let (address, port) = (address.transpose()?, port.transpose()?);
     Ok(Medium::Net { place, to, address, port })
+}
+
+/// The network of guests leads to this host and to the others of the run.
+fn check_ends(place: &Place, to: &Place, names: &Names) -> Result<(), Fault> {
+    let Some(guest) = [place, to].into_iter().find(|end| end.is_guest()) else { return Ok(()) };
+    let refuse = |why: String, hint: &str| Err(Fault::hint(why, hint));
+    for end in [place, to].into_iter().filter(|end| end.is_guest()) {
+        match names.guest(end) {
+            None => {
+                return refuse(
+                    format!("\"{end}\" is a lab, which has no network"),
+                    "write vm1 for a guest with one",
+                );
+            }
+            Some(spec) if spec.option(NET_OPTION) != Some(TAP) => {
+                return refuse(
+                    format!("the guest \"{end}\" has no network"),
+                    "leave net=none out of its options",
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    match (place, to) {
+        (Place::Ssh(_), _) | (_, Place::Ssh(_)) => refuse(
+            format!("the network of the guest \"{guest}\" leads to this host and no further"),
+            "name host or another guest: net:host @vm1, net:vm2 @vm1",
+        ),
+        _ if place == to => {
+            refuse(format!("\"{guest}\" is both ends"), "name two places: net:host @vm1, net:vm2 @vm1")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.

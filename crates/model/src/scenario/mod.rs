@@ -103,6 +103,9 @@ pub struct Scenario {
     /// Guests with emulated drives that stacks stand in, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<Place, LabSpec>,
+    /// Guests without a disk that stacks name as places.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub guests: BTreeMap<Place, LayerSpec>,
     /// What the scenario says of places: facts in the user's words, the virtual machine that a place is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub described: BTreeMap<Place, Described>,
@@ -136,6 +139,7 @@ impl Scenario {
             rating: None,
             table: None,
             labs: BTreeMap::new(),
+            guests: BTreeMap::new(),
             described: BTreeMap::new(),
             operators: BTreeMap::new(),
             changes: BTreeMap::new(),

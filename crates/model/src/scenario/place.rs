@@ -3,9 +3,10 @@
 
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
-use super::{LayerSpec, Medium, Stack, remote};
+use super::stacks::{Cell, cells_of};
+use super::{LayerSpec, Medium, Stack, grammar, remote};
 use crate::layer::tool::Tool;
-use crate::layer::vm::{MOST_DISKS, SMALLEST_MEMORY};
+use crate::layer::vm::{MOST_DISKS, NET, SMALLEST_MEMORY, TAP};
 use crate::layer::{self, LayerHelp};
 use iotax_facts::place::Place;
 use iotax_facts::vm::{Described, Manager, Vm};
@@ -48,6 +49,8 @@ pub const LAB_KEYS: &[&str] = &["drives", "drive_size", "vcpus", "memory"];
 pub(super) const FACTS: &str = "facts";
 /// The keys of `[place.NAME]` that a host has, apart from its facts.
 pub(super) const HOST_KEYS: &[&str] = &["ssh", "libvirt", "proxmox", "esxi", "on", "uri"];
+/// The key of a guest without a disk: the options of `vm(...)`.
+pub(super) const GUEST: &str = layer::vm::HELP.name;
 /// How facts are written.
 pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint: write facts = { switch = \"SN2010\" } or facts = [\"switch: SN2010\"]";
 
@@ -212,8 +215,10 @@ fn size(value: &str, least: u64, what: &str) -> Result<u64, Fault> {
 /// What `[place.NAME]` declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceSpec {
-    /// A guest of the run.
+    /// A guest with emulated drives.
     Lab(LabSpec),
+    /// A guest without a disk, as `vm(...)` makes it.
+    Guest(LayerSpec),
     /// A host that ssh reaches.
     Ssh(String),
 }
@@ -229,6 +234,8 @@ pub struct Names {
     pub tools: BTreeMap<String, Tool>,
     /// What `[place.NAME]` says of places apart from how they are reached.
     pub described: BTreeMap<Place, Described>,
+    /// The options of `vm`, `vm1`, `vm2`, ..., which need no declaration.
+    pub vm: LayerSpec,
 }
 
 impl Default for Names {
@@ -239,8 +246,40 @@ impl Default for Names {
             places: [lab].into(),
             tools: BTreeMap::new(),
             described: BTreeMap::new(),
+            vm: plain_guest(GUEST.to_owned()),
         }
     }
+}
+
+/// A guest without a disk and with a network, whose other options are the defaults.
+fn plain_guest(origin: String) -> LayerSpec {
+    let name = GUEST.to_owned();
+    let options = [(NET.to_owned(), TAP.to_owned())].into();
+    LayerSpec { name, options, place: None, far: None, copies: 1, tool: None, origin }
+}
+
+/// The guest that `vm(OPTIONS)` makes, without a disk; it has a network unless they say otherwise.
+///
+/// # Errors
+/// What `vm` does not know.
+pub(super) fn guest_of(options: &str, origin: String) -> Result<LayerSpec, Fault> {
+    let mut spec = plain_guest(origin.clone());
+    let text = format!("cpu | {}({options})", spec.name);
+    let expr = grammar::parse(&text).map_err(|fault| fault.fault)?;
+    let cells = cells_of(&expr, &Names::default(), &|_| origin.clone()).map_err(|fault| fault.fault)?;
+    match cells.as_slice() {
+        [Cell { layers, .. }] if matches!(layers.as_slice(), [LayerSpec { copies: 1, .. }]) => {
+            spec.options.extend(layers[0].options.clone());
+            Ok(spec)
+        }
+        _ => Err(Fault::hint(format!("\"{options}\" is not one guest"), "write vcpus=2,memory=1GiB")),
+    }
+}
+
+/// Whether a word is a guest that needs no declaration: `vm`, `vm0`, `vm1`, ...
+fn is_plain_guest(word: &str) -> bool {
+    let number = word.strip_prefix(GUEST);
+    number.is_some_and(|number| number.len() <= 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl Names {
@@ -256,14 +295,25 @@ impl Names {
     pub fn place(&self, word: &str) -> Result<Place, Fault> {
         match (Place::from(word), self.places.get(word)) {
             (place @ (Place::Host | Place::Ssh(_)), _) => Ok(place),
-            (guest, Some(PlaceSpec::Lab(_))) => Ok(guest),
+            (guest, Some(PlaceSpec::Lab(_) | PlaceSpec::Guest(_))) => Ok(guest),
             (_, Some(PlaceSpec::Ssh(host))) => Ok(Place::Ssh(host.clone())),
+            (guest, None) if is_plain_guest(word) => Ok(guest),
             (_, None) => Err(self.unknown(word)),
         }
     }
 
+    /// The guest without a disk that a place is; `None`: it is none.
+    pub(super) fn guest(&self, place: &Place) -> Option<LayerSpec> {
+        let Place::Guest(name) = place else { return None };
+        match self.places.get(name) {
+            Some(PlaceSpec::Guest(spec)) => Some(spec.clone()),
+            None if is_plain_guest(name) => Some(LayerSpec { origin: format!("@{name}"), ..self.vm.clone() }),
+            _ => None,
+        }
+    }
+
     fn unknown(&self, word: &str) -> Fault {
-        let known: Vec<&str> = self.places.keys().map(String::as_str).chain(["host"]).collect();
+        let known: Vec<&str> = self.places.keys().map(String::as_str).chain(["host", GUEST]).collect();
         let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
         let hint = format!(
             "{near}there are {}; a host is written @ssh:HOST, or declared as [place.{word}] ssh = \"HOST\"",
@@ -286,7 +336,17 @@ impl Names {
     /// It has no such drive.
     pub(super) fn drive(&self, place: &str, expr: &MediumExpr) -> Result<Medium, TextFault> {
         let at = |fault| TextFault::new(expr.span.clone(), fault);
-        let Some(PlaceSpec::Lab(lab)) = self.places.get(place) else { return Err(at(self.unknown(place))) };
+        let Some(PlaceSpec::Lab(lab)) = self.places.get(place) else {
+            return Err(at(match self.guest(&Place::from(place)) {
+                None => self.unknown(place),
+                Some(_) => Fault::hint(
+                    format!("the guest @{place} has no disk"),
+                    format!(
+                        "write cpu @{place} for its processors, net:{place} for its network, or FILE | vm(...) for a guest with a disk"
+                    ),
+                ),
+            }));
+        };
         if expr.scheme.is_some() || expr.body.starts_with('/') {
             let why =
                 format!("the lab @{place} has drives of its own, and \"{}\" is none of them", expr.body);
@@ -322,6 +382,12 @@ pub(super) fn labs_of(stacks: &[Stack], names: &Names) -> BTreeMap<Place, LabSpe
         stack.layers.iter().flat_map(LayerSpec::places).for_each(|place| enter(place, 0));
     }
     labs
+}
+
+/// The guests without a disk that stacks name.
+pub(super) fn guests_of(stacks: &[Stack], names: &Names) -> BTreeMap<Place, LayerSpec> {
+    let places = stacks.iter().flat_map(Stack::places);
+    places.filter_map(|place| names.guest(&place).map(|spec| (place, spec))).collect()
 }
 
 /// `nvme0,...,nvme3` in a list is all of them.
@@ -389,8 +455,6 @@ fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::grammar;
-    use crate::scenario::stacks::cells_of;
 
     fn read(text: &str) -> Result<String, String> {
         let expr = grammar::parse(text).map_err(|fault| fault.show(text))?;
@@ -448,6 +512,44 @@ mod tests {
         names.places.insert("storage".into(), PlaceSpec::Ssh("root@s1".into()));
         assert_eq!(names.place("storage").unwrap(), Place::Ssh("root@s1".into()));
         assert_eq!(names.place("host").unwrap(), Place::Host);
+    }
+
+    #[test]
+    fn a_guest_without_a_disk_is_a_place() {
+        assert_eq!(read("net:vm1").unwrap(), "net:vm1");
+        assert_eq!(read("net:host @vm1").unwrap(), "net:host @vm1");
+        assert_eq!(read("cpu @vm").unwrap(), "cpu @vm");
+        let mut names =
+            Names { vm: guest_of("vcpus=4,vhost=on", "--vm".into()).unwrap(), ..Names::default() };
+        let own = guest_of("net=none", "[place.db]".into()).unwrap();
+        names.places.insert("db".into(), PlaceSpec::Guest(own));
+        let options = |place: &str| names.guest(&Place::from(place)).map(|spec| spec.options);
+        let of_vm = [("net", "tap"), ("vcpus", "4"), ("vhost", "on")];
+        let of_vm = of_vm.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(options("vm12"), Some(of_vm.into()));
+        assert_eq!(options("db").unwrap()["net"], "none");
+        assert_eq!((options("lab"), options("vmware"), options("host")), (None, None, None));
+        for (text, part) in [
+            ("nvme0 @vm1", "the guest @vm1 has no disk; hint: write cpu @vm1"),
+            ("net:vm1 @vm1", "\"vm1\" is both ends"),
+            ("net:lab", "\"lab\" is a lab, which has no network; hint: write vm1"),
+            ("net:ssh:a @vm1", "leads to this host and no further"),
+            ("net:vm1 @ssh:a", "leads to this host and no further"),
+            ("cpu @vm1 | vm", "guests stand on this host only, and what is below is on vm1"),
+            ("net:ssh:a | vm(net=tap)", "leads to this host and to other guests, and no further"),
+            ("net:host | loop", "only vm and null go on cpu and net"),
+        ] {
+            let why = read(text).unwrap_err();
+            assert!(why.contains(part), "{text}: {why}");
+        }
+        for (options, part) in [
+            ("cores=2", "unknown option of \"vm\": \"cores\""),
+            ("vcpus=[1,2]", "is not one guest"),
+            ("vcpus=1) x2 | vm(vcpus=1", ""),
+        ] {
+            let why = guest_of(options, "here".into()).unwrap_err().why;
+            assert!(why.contains(part), "{options}: {why}");
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use super::error::{Fault, InputError, Origin};
 use super::values::Dialect;
 use super::words::JobWords;
 use super::{Agent, Medium, Stack, Workload};
+use crate::layer::Role;
+use crate::layer::vm::{NET, TAP};
+use iotax_facts::place::Place;
 use iotax_probe::{Argument, ProbeSpec, Unit};
 
 /// What a machine is measured by where nobody names a probe: the name of the profile too.
@@ -16,8 +19,9 @@ const OF_MACHINE: &str =
 pub const NETWORK: &str = "network";
 const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
 
-/// The words of fio's that a probe takes.
-const TAKEN: [&str; 2] = ["numjobs", "cpus_allowed"];
+/// The words of fio's that a probe takes; the last is for datagrams alone.
+const TAKEN: [&str; 3] = ["numjobs", "cpus_allowed", RATE];
+const RATE: &str = "rate_iops";
 
 /// The workloads of a list of probes, each with as many threads on those processors as the words say.
 ///
@@ -33,7 +37,8 @@ pub(super) fn drafts(
     for (key, value) in words {
         if !TAKEN.contains(&key.as_str()) {
             let hint = "remove it, or give the load its own workload in a scenario file";
-            let why = format!("a probe has no \"{key}\"; it takes {}", TAKEN.join(" and "));
+            let why =
+                format!("a probe has no \"{key}\"; it takes {}, and udp {RATE}", TAKEN[..2].join(" and "));
             return Err(origin.error(key, Fault::hint(why, hint)));
         }
         job.set(key, value, origin);
@@ -50,7 +55,14 @@ pub(super) fn drafts(
                 },
             )
         })?;
-        let probe = ProbeSpec { numjobs: job.numjobs, cpus_allowed: job.cpus_allowed.clone(), ..probe };
+        if job.rate_iops.is_some() && probe.name != "udp" {
+            let why = format!("the probe \"{probe}\" runs as fast as it can; only udp takes a rate");
+            return Err(origin.error(RATE, Fault::hint(why, format!("leave {RATE} out"))));
+        }
+        let sent =
+            |rate: u64| rate.saturating_mul(u64::from(job.numjobs)).saturating_mul(probe.datagram_bytes());
+        let rate = job.rate_iops.map(sent);
+        let probe = ProbeSpec { numjobs: job.numjobs, cpus_allowed: job.cpus_allowed.clone(), rate, ..probe };
         let own = match probe.numjobs {
             1 => probe.to_string(),
             many => format!("{probe}-x{many}"),
@@ -93,20 +105,23 @@ fn parted(list: &str) -> Vec<&str> {
 /// # Errors
 /// Which stack and which workload.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
-    let unmeasured = workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack)));
-    let unloaded = stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack)));
+    let unmeasured =
+        workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack, stacks)));
+    let unloaded =
+        stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack, stacks)));
     let unfit = unmeasured.zip(stacks.first()).or(workloads.first().zip(unloaded));
     if let Some((probe, stack)) = unfit.filter(|(workload, _)| workload.needs_peer()) {
-        return Err(Fault::hint(
-            format!("the probe \"{}\" needs a second place, and \"{}\" names none", probe.name, stack.text),
-            "write net:ssh:B @ssh:A for the network from A to B",
-        ));
+        return Err(nameless(stack, &probe.name));
     }
     if let Some((load, stack)) = unfit {
         return Err(Fault::hint(
             format!("\"{}\" has no device, and the load \"{}\" needs one", stack.text, load.name),
             "name probes (--probe integer,copy), or a file or device in place of cpu",
         ));
+    }
+    for probe in workloads.iter().filter(|workload| workload.needs_peer()) {
+        let measured = stacks.iter().filter(|stack| probe.is_for(stack, stacks));
+        measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
     let probe = workloads.iter().find(|workload| workload.probe.is_some());
     let by_fio = stacks.iter().find(|stack| stack.medium.agent() == Agent::Fio);
@@ -120,6 +135,41 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses network probes where no network is: this host answers its own processes and its guests, another place where `net:` names
+/// it.
+fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
+    let guest = stack.layers.iter().find(|layer| layer.is(Role::Guest));
+    if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
+        return Err(Fault::hint(
+            format!("the probe \"{probe}\" needs a network, and the guest of \"{}\" has none", stack.text),
+            "write vm(net=tap)",
+        ));
+    }
+    let is_net = stack.medium.far_end().is_some();
+    let is_lab = || stack.medium.members().iter().any(|one| matches!(one, Medium::Drive { .. }));
+    match is_net || !(stack.places().iter().any(Place::is_ssh) || is_lab()) {
+        true => Ok(()),
+        false => Err(nameless(stack, probe)),
+    }
+}
+
+fn nameless(stack: &Stack, probe: &str) -> Fault {
+    let why =
+        format!("the probe \"{probe}\" needs another place that answers, and \"{}\" names none", stack.text);
+    Fault::hint(why, "write net:ssh:B @ssh:A for the network from A to B")
+}
+
+/// What a reader of network probes must know of stacks that name no other place.
+pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
+    let nameless = |stack: &Stack| stack.medium.far_end().is_none();
+    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().any(nameless);
+    is_noted.then(|| {
+        "network: where a stack names no other end (net:...), this host is it: a process of the host reaches it over the loopback, \
+         without a card; a guest over its virtio-net card, a tap device and a bridge"
+            .to_owned()
+    })
 }
 
 /// `memory copy of 128MiB`, `integer work x 4`.
@@ -149,18 +199,37 @@ impl Workload {
         self.probe.as_ref().and_then(|probe| probe.definition().ok()).is_some_and(|found| found.needs_peer)
     }
 
-    /// Whether a stack is measured under it: a load needs a device, a probe of a network another place that answers.
-    pub fn is_for(&self, stack: &Stack) -> bool {
-        let has = |of: fn(&Medium) -> bool| stack.medium.members().iter().any(of);
-        let is_net = has(|one| matches!(one, Medium::Net { .. }));
+    /// Whether that one of a scenario's stacks is measured under it. A load needs a device. A probe of a network is for those that
+    /// name the other end, unless none does: then this host answers all.
+    pub fn is_for(&self, stack: &Stack, stacks: &[Stack]) -> bool {
+        let is_net = |stack: &Stack| stack.medium.far_end().is_some();
+        let is_cpu = || stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));
         match self.probe {
-            Some(_) => is_net || !self.needs_peer(),
-            None => !is_net && !has(|one| matches!(one, Medium::Cpu { .. })),
+            Some(_) => !self.needs_peer() || is_net(stack) || !stacks.iter().any(is_net),
+            None => !is_net(stack) && !is_cpu(),
         }
     }
 
     /// What a unit of the probe is; `None`: it is a load.
     pub fn probe_unit(&self) -> Option<Unit> {
         self.probe.as_ref()?.unit().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_have_a_rate_and_nothing_else_has() {
+        let of = |list: &str| {
+            let words =
+                [("numjobs", "2"), ("rate_iops", "100")].map(|(key, value)| (key.into(), value.into()));
+            drafts(list, None, &words, &Origin::command_line())
+        };
+        let rate = |list: &str| of(list).unwrap()[0].probe.as_ref().unwrap().rate;
+        assert_eq!(rate("udp"), Some(2 * 100 * 1400));
+        assert_eq!(rate("udp(small-receive)"), Some(2 * 100 * 64));
+        assert!(of("tcp").unwrap_err().to_string().contains("only udp takes a rate"));
     }
 }

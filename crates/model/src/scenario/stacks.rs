@@ -155,13 +155,15 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
             format!("\"{name}\" restarts the machine, so iotax cannot create a file (size=) in it"),
             "use a device, or an existing file without size=",
         )
-    } else if cell.medium.face() == Face::Place
-        && help.role != Role::Null
-        && !(help.role == Role::Guest && matches!(cell.medium, Medium::Cpu { .. }))
-    {
+    } else if cell.medium.face() == Face::Place && help.role != Role::Null && help.role != Role::Guest {
         Fault::hint(
             format!("\"{name}\" stands on a file or a device, and {} is neither", cell.medium.text()),
-            "only vm and null go on cpu, and null on net",
+            "only vm and null go on cpu and net",
+        )
+    } else if help.role == Role::Guest && cell.medium.far_end().is_some_and(Place::is_ssh) {
+        Fault::hint(
+            "the network of a guest leads to this host and to other guests, and no further",
+            "write net:host | vm(net=tap)",
         )
     } else if help.anywhere {
         return Ok(());

@@ -18,7 +18,7 @@ const REACH: Duration = Duration::from_secs(5);
 /// Streams of a direction at most.
 const MOST_STREAMS: u32 = 64;
 /// A datagram with nothing but what it needs.
-const SMALL_DATAGRAM: u32 = 64;
+pub(crate) const SMALL_DATAGRAM: u32 = 64;
 /// Both ends have so long to wake their threads, beside the way to the other.
 const LEAD_NS: u64 = 500_000;
 /// A slice whose threads were late is made again so often.
@@ -255,6 +255,16 @@ impl Client {
         }
     }
 
+    /// Ethernet's 14 octets, IP's, and those of UDP, or of TCP with its time stamps; 0: the load are single messages.
+    fn header_bytes(&self) -> u32 {
+        let ip = if self.peer.is_ipv4() { 20 } else { 40 };
+        match (self.plan.roles, self.plan.is_tcp) {
+            ([Role::Ask], _) => 0,
+            (_, true) => 14 + ip + 32,
+            (_, false) => 14 + ip + 8,
+        }
+    }
+
     /// Runs a slice; `None`: a thread of one end began too late.
     fn attempt(&mut self, spec: &SliceSpec, window_ns: u64) -> Result<Option<SliceResult>, ProbeError> {
         let clocks = self.clocks()?;
@@ -273,6 +283,7 @@ impl Client {
             datagram_bytes: self.datagram_bytes(),
             rate: self.spec.rate.map(|rate| (rate / senders).max(1)),
             round_trip_ns: clocks.round_trip_ns,
+            course_ns: self.spec.course_ns,
         };
         let shifted = |ns: u64| ns.wrapping_add_signed(clocks.ahead_ns);
         let (begin, from, to) = (shifted(here.begin_ns), shifted(here.from_ns), shifted(here.to_ns));
@@ -356,6 +367,7 @@ impl Client {
             mss: self.mss,
             datagram_bytes: (!self.plan.is_tcp && self.plan.roles != [Role::Ask])
                 .then_some(order.datagram_bytes),
+            header_bytes: self.header_bytes(),
             ..Exchange::default()
         };
         // What arrived in the whole slice, each way.
@@ -391,6 +403,8 @@ impl Client {
             way.duplicates += receiver.duplicates;
             way.retransmits += sender.retransmits;
             way.bytes += receiver.bytes;
+            way.course.resize(receiver.course.len().max(way.course.len()), 0);
+            way.course.iter_mut().zip(&receiver.course).for_each(|(sum, more)| *sum += more);
             whole[usize::from(*role == Role::Receive)] += receiver.units + receiver.outside;
         }
         let is_asked =
@@ -448,8 +462,7 @@ impl Probe for Client {
             }
         }
         Err(ProbeError::Unfit(format!(
-            "probe {} with {}: threads woke after the discarded start of the slice, {TRIES} times; hint: stop other load at both \
-             ends, or use a longer discarded start",
+            "probe {} with {}: threads woke after the discarded start of the slice, {TRIES} times; hint: stop other load at both ends",
             self.spec, self.peer
         )))
     }

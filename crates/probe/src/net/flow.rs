@@ -20,7 +20,7 @@ pub(super) const BLOCK: usize = 128 << 10;
 /// Bytes of a request and of its response, both ways.
 pub(super) const MESSAGE: usize = 64;
 /// Of a datagram, without the headers of IP and UDP.
-pub(super) const LONGEST_DATAGRAM: u32 = 1400;
+pub(crate) const LONGEST_DATAGRAM: u32 = 1400;
 /// So long a call blocks at most, before the thread looks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
 /// Who receives datagrams waits so long for the end of a slice, beside the way's time.
@@ -29,6 +29,8 @@ const QUIET_NS: u64 = 250_000_000;
 pub(super) const PATIENCE_NS: u64 = 10_000_000_000;
 /// The last byte of a slice.
 const END: u8 = 0xff;
+/// Steps of a course, so that those of all flows fit a frame.
+pub(super) const MOST_STEPS: usize = 1024;
 /// A datagram is asked for once more at the earliest after this.
 const SHORTEST_WAIT_NS: u64 = 200_000_000;
 
@@ -50,12 +52,20 @@ pub(super) struct Order {
     pub(super) rate: Option<u64>,
     /// A round trip of the quiet path.
     pub(super) round_trip_ns: u64,
+    /// Steps in which what arrives is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) course_ns: Option<u64>,
 }
 
 impl Order {
     /// Whether that is within the window.
     fn holds(&self, ns: u64) -> bool {
         (self.from_ns..self.to_ns).contains(&ns)
+    }
+
+    /// Steps of the course from the beginning of the load to the end of the window.
+    fn steps(&self) -> usize {
+        self.course_ns.map_or(0, |step| (self.to_ns - self.begin_ns) / step.max(1)) as usize
     }
 
     /// When nothing comes for so long, also not the word that the slice is over, nothing more will: longer than a machine that is
@@ -77,6 +87,7 @@ impl Order {
             _ if !(Header::BYTES as u32..=LONGEST_DATAGRAM).contains(&self.datagram_bytes) => {
                 Some("the size of datagrams is not 24 to 1400 bytes")
             }
+            _ if self.steps() > MOST_STEPS => Some("a course of more than 1024 steps"),
             _ => None,
         }
     }
@@ -110,6 +121,9 @@ pub(super) struct Share {
     pub(super) cpu_user_ns: u64,
     /// In the kernel.
     pub(super) cpu_system_ns: u64,
+    /// Bytes of a stream, or datagrams, that arrived in each step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) course: Vec<u64>,
     /// Why it did not come to its end.
     pub(super) failed: Option<String>,
     /// Times of round trips.
@@ -137,7 +151,20 @@ impl Share {
             self.cpu_user_ns,
             self.cpu_system_ns,
         ];
-        counts.into_iter().all(|count| count < 1 << 50)
+        let all = counts.iter().chain(&self.course).all(|count| *count < 1 << 50);
+        all && self.course.len() <= MOST_STEPS
+    }
+
+    /// Of an end that receives.
+    fn of(order: &Order) -> Share {
+        Share { course: vec![0; order.steps()], ..Share::default() }
+    }
+
+    fn arrived(&mut self, order: &Order, now_ns: u64, amount: u64) {
+        let step = now_ns.saturating_sub(order.begin_ns) / order.course_ns.unwrap_or(u64::MAX).max(1);
+        if let Some(sum) = self.course.get_mut(step as usize) {
+            *sum += amount;
+        }
     }
 
     fn count(&mut self, order: &Order, now_ns: u64, bytes: usize) {
@@ -422,7 +449,7 @@ fn receive_stream(
     abort: &AtomicBool,
     buffer: &mut [u8],
 ) -> Result<Share, Stop> {
-    let (mut share, mut all) = (Share::default(), 0);
+    let (mut share, mut all) = (Share::of(order), 0);
     let mut give_up_ns = order.to_ns + PATIENCE_NS;
     loop {
         check(abort)?;
@@ -431,6 +458,7 @@ fn receive_stream(
             Ok(bytes) => {
                 let now_ns = clock::now();
                 share.count(order, now_ns, bytes);
+                share.arrived(order, now_ns, bytes as u64);
                 all += bytes as u64;
                 if buffer[bytes - 1] == END {
                     // As many blocks as they would be: how the kernel cuts what arrives means nothing.
@@ -497,7 +525,7 @@ fn receive_datagrams(
     session: u64,
     buffer: &mut [u8],
 ) -> Result<Share, Stop> {
-    let (mut share, mut seen) = (Share::default(), Sequence::new());
+    let (mut share, mut seen) = (Share::of(order), Sequence::new());
     let (mut last_ns, mut sent) = (order.to_ns, None);
     loop {
         check(abort)?;
@@ -509,6 +537,7 @@ fn receive_datagrams(
                 last_ns = last_ns.max(now_ns);
                 if seen.note(number) {
                     share.count(order, now_ns, given.unwrap_or(0));
+                    share.arrived(order, now_ns, 1);
                     share.marked += u64::from(kind == Kind::Marked);
                 }
             }

@@ -9,6 +9,7 @@ mod client;
 mod control;
 mod flow;
 mod hello;
+mod interface;
 mod lane;
 mod netlink;
 pub mod path;
@@ -17,7 +18,11 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use client::SMALL_DATAGRAM;
+pub(crate) use flow::LONGEST_DATAGRAM;
+
 pub use addresses::addresses;
+pub use interface::give_address;
 pub use path::{PathFacts, PathKind};
 pub use server::Server;
 pub(crate) use server::free_port;
@@ -45,6 +50,8 @@ pub struct Exchange {
     /// From the other to this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_peer: Option<Way>,
+    /// Bytes of the headers of a segment or datagram in a frame of Ethernet, where the load is one of those.
+    pub header_bytes: u32,
     /// Requests by datagram that got no response in time.
     pub unanswered: u64,
     /// CPU time of the other end's threads in user mode over the whole slice.
@@ -69,6 +76,19 @@ pub struct Way {
     pub duplicates: u64,
     /// TCP segments of the whole slice that were sent again.
     pub retransmits: u64,
+    /// Bytes of TCP, or datagrams, that arrived in each step from the beginning of the load to the end of the window, where the probe
+    /// asks for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<u64>,
+}
+
+impl Exchange {
+    /// Bytes on the wire for a byte of the load.
+    pub fn on_wire(&self) -> Option<f64> {
+        let payload = self.datagram_bytes.unwrap_or(self.mss);
+        let known = self.header_bytes > 0 && payload > 0;
+        known.then(|| 1.0 + f64::from(self.header_bytes) / f64::from(payload))
+    }
 }
 
 const TCP: Definition = Definition {

@@ -1,16 +1,21 @@
-//! The kernel's own words on a route and on an interface, over a netlink socket: in every place, also one without iproute2.
+//! The kernel's own words on a route and on an interface, over a netlink socket: in every place, also one without iproute2. In a
+//! guest of ours, which has none, an interface gets its address the same way.
 
 use super::hello::part;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 const HEADER: usize = 16;
 const ERROR: u16 = 2;
+const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
+const NEW_ADDRESS: u16 = 20;
 const GET_ROUTE: u16 = 26;
+/// Flags of a message: a request; with them, one that makes something that must not be there, and is answered.
 const REQUEST: u16 = 1;
+const MAKE: u16 = REQUEST | 0x4 | 0x200 | 0x400;
 
 /// A route to an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,10 +54,8 @@ pub(super) fn route(to: IpAddr) -> io::Result<Route> {
     // struct rtmsg: family, length of the address in bits; all else is open.
     let mut body = vec![family.as_raw() as u8, address.len() as u8 * 8];
     body.resize(12, 0);
-    body.extend((4 + address.len() as u16).to_ne_bytes());
-    body.extend(1_u16.to_ne_bytes());
-    body.extend(address);
-    read_route(&ask(GET_ROUTE, &body)?).ok_or_else(odd)
+    add_attribute(&mut body, 1, &address);
+    read_route(&ask(GET_ROUTE, REQUEST, &body)?).ok_or_else(odd)
 }
 
 /// `ip link show` of an index.
@@ -63,18 +66,54 @@ pub(super) fn link(index: u32) -> io::Result<Link> {
     // struct ifinfomsg: the index behind family, padding and type.
     let mut body = vec![0; 16];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
-    read_link(&ask(GET_LINK, &body)?).ok_or_else(odd)
+    read_link(&ask(GET_LINK, REQUEST, &body)?).ok_or_else(odd)
+}
+
+/// `ip addr add ADDRESS/PREFIX dev` of an index.
+///
+/// # Errors
+/// The kernel's: the interface has it already, or this process may not.
+pub(super) fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
+    // struct ifaddrmsg: family, length of the prefix, flags and scope, index.
+    let mut body = vec![AddressFamily::INET.as_raw() as u8, prefix, 0, 0];
+    body.extend(index.to_ne_bytes());
+    // The interface's own address, and that of the other end, which is the same where there is no such end.
+    add_attribute(&mut body, 2, &address.octets());
+    add_attribute(&mut body, 1, &address.octets());
+    ask(NEW_ADDRESS, MAKE, &body).map(drop)
+}
+
+/// `ip link set up` of an index.
+///
+/// # Errors
+/// The kernel's: there is no such interface, or this process may not.
+pub(super) fn set_up(index: u32) -> io::Result<()> {
+    // As above; behind the index the flags, and which of them are changed.
+    let mut body = vec![0; 16];
+    body[4..8].copy_from_slice(&index.to_ne_bytes());
+    for at in [8, 12] {
+        body[at..at + 4].copy_from_slice(&1_u32.to_ne_bytes());
+    }
+    // It is there, so nothing is made.
+    ask(NEW_LINK, REQUEST | 0x4, &body).map(drop)
+}
+
+/// Of so few bytes that they need no filling up.
+fn add_attribute(body: &mut Vec<u8>, number: u16, value: &[u8]) {
+    body.extend((4 + value.len() as u16).to_ne_bytes());
+    body.extend(number.to_ne_bytes());
+    body.extend(value);
 }
 
 fn odd() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is not understood")
 }
 
-fn ask(what: u16, body: &[u8]) -> io::Result<Vec<u8>> {
+fn ask(what: u16, flags: u16, body: &[u8]) -> io::Result<Vec<u8>> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let mut message = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
     message.extend(what.to_ne_bytes());
-    message.extend(REQUEST.to_ne_bytes());
+    message.extend(flags.to_ne_bytes());
     message.extend([1_u32, 0].into_iter().flat_map(u32::to_ne_bytes));
     message.extend(body);
     sendto(&socket, &message, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;

@@ -48,7 +48,7 @@ pub struct PathFacts {
     /// hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_kind: Option<String>,
-    /// Megabits a second that the interface says; a virtual one mostly says nothing, or a figure that means nothing.
+    /// Megabits a second that the interface says; one that the kernel makes says nothing that means anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbit: Option<u32>,
     /// `full` or `half`.
@@ -156,8 +156,10 @@ fn combine(peer: IpAddr, route: &Route, link: &Link, sys: &Path, ethtool: Option
             true => Some("loopback".into()),
             false => link.kind.clone().or(of_hypervisor).or_else(kernel_made),
         },
-        // -1 of one that does not know.
-        speed_mbit: read("speed").and_then(|speed| speed.parse().ok()).filter(|speed| *speed > 0),
+        // -1 of one that does not know; of one that the kernel makes (bridge, tap, veth) the figure means nothing.
+        speed_mbit: read("speed")
+            .and_then(|speed| speed.parse().ok())
+            .filter(|speed| *speed > 0 && link.kind.is_none()),
         duplex: read("duplex").filter(|duplex| matches!(duplex.as_str(), "full" | "half")),
         driver,
         rx_queues: queues(&folder, "rx-"),
@@ -304,6 +306,7 @@ mod tests {
         assert_eq!((guest.duplex, guest.offloads), (None, None));
         let veth = facts_of(&interface(&[("speed", "10000\n")], None, &[]), Some("veth"), None);
         assert_eq!((veth.virtual_kind.as_deref(), veth.rx_queues), (Some("veth"), None));
+        assert_eq!(veth.speed_mbit, None, "10 Gbit/s is what veth says, whatever it does");
         let tun = facts_of(&interface(&[("tun_flags", "0x1001\n")], None, &[]), None, None);
         assert_eq!(tun.virtual_kind.as_deref(), Some("tun"));
     }

@@ -101,6 +101,34 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
 }
 
 #[test]
+fn what_arrives_is_recorded_in_steps_where_that_is_asked_for() {
+    let server = server();
+    for (text, numjobs) in [("tcp(both)", 2), ("udp(small-send)", 1), ("udp(receive)", 1)] {
+        let step = 10 * MS;
+        let rate = text.starts_with("udp").then_some(2_000_000);
+        let spec = ProbeSpec { numjobs, rate, course_ns: Some(step), ..spec(text, &server) };
+        let mut probe = prepare(&spec).unwrap();
+        let result = measured(&mut probe, 200);
+        let exchange = probe.exchange().unwrap();
+        let steps = (result.discarded_ns + result.window_ns) / step;
+        for (way, arrived) in [(&exchange.to_peer, &result.write), (&exchange.from_peer, &result.read)] {
+            let Some(way) = way else { continue };
+            assert_eq!(way.course.len() as u64, steps, "{text}");
+            let in_window = if text.starts_with("tcp") { arrived.bytes } else { arrived.ios };
+            // Of the discarded start too, and without the part of a step at its end.
+            let all = way.course.iter().sum::<u64>();
+            assert!(
+                all > 0 && all + way.course.iter().max().unwrap() >= in_window,
+                "{text}: {all} of {in_window}"
+            );
+        }
+        let on_wire = exchange.on_wire().unwrap();
+        let payload = exchange.datagram_bytes.unwrap_or(exchange.mss);
+        assert!((on_wire - 1.0) * f64::from(payload) >= 42.0, "{text}: {on_wire}");
+    }
+}
+
+#[test]
 fn datagrams_go_as_fast_as_they_can_without_a_rate() {
     let server = server();
     let result = measured(&mut client("udp", &server), 200);
@@ -382,6 +410,7 @@ fn frames_that_are_none_end_the_session_and_slices_that_cannot_be_are_refused() 
     assert!(refusal(Some(Order { to_ns: u64::MAX, ..good })).contains("ten minutes"));
     assert!(refusal(Some(Order { datagram_bytes: 65_000, ..good })).contains("size of datagrams"));
     assert!(refusal(Some(Order { round_trip_ns: u64::MAX, ..good })).contains("round trip"));
+    assert!(refusal(Some(Order { course_ns: Some(0), ..good })).contains("1024 steps"));
     assert_eq!(refusal(Some(good)), "Shares { shares: [] }");
     control::write(&control, &Request::Slice(good)).unwrap();
     control::write(&control, &Request::Slice(good)).unwrap();

@@ -148,7 +148,7 @@ mod tests {
         let why = reads("openssl(aes-128-gcm)", &TOOL, "", AES[1]).unwrap_err();
         assert!(why.contains("no line \"+F\""), "{why}");
         let why = reads("openssl(aes-128-gcm)", &TOOL, AES[0], "").unwrap_err();
-        assert!(why.contains("0 lines \"+R\" of aes-128-gcm in place of 1"), "{why}");
+        assert!(why.contains("0 lines \"+R\" of aes-128-gcm instead of 1"), "{why}");
         let why = reads("openssl(sha256)", &TOOL, AES[0], AES[1]).unwrap_err();
         assert!(why.contains("is not of sha256"), "{why}");
         let why =

@@ -91,7 +91,7 @@ mod tests {
         let half = SAMPLE.replace('|', " ");
         assert!(reads("7z", &TOOL, &half, "").unwrap_err().contains("does not have two sides"));
         let fewer = SAMPLE.replace("4447   2619", "2619");
-        assert!(reads("7z", &TOOL, &fewer, "").unwrap_err().contains("has not four figures"));
+        assert!(reads("7z", &TOOL, &fewer, "").unwrap_err().contains("does not have four figures"));
     }
 
     #[test]

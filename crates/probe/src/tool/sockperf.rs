@@ -127,7 +127,7 @@ mod tests {
     fn what_is_cut_off_or_of_other_words_is_an_error() {
         let cut = SAMPLE.split("\n5, ").next().unwrap();
         assert!(
-            reads("sockperf", &TOOL, cut, "").unwrap_err().contains("a log of 5 messages in place of 12")
+            reads("sockperf", &TOOL, cut, "").unwrap_err().contains("its log has 5 messages instead of 12")
         );
         assert!(reads("sockperf", &TOOL, "", "").unwrap_err().contains("no line \"[Valid Duration]\""));
         let none = "sockperf: No messages were received from the server. Is the server down?\n";

@@ -182,12 +182,12 @@ mod tests {
     #[test]
     fn what_is_cut_off_or_of_other_words_is_an_error() {
         let cut = CPU.split("wall-clock").next().unwrap();
-        assert!(reads("stress-ng(cpu)", &TOOL, cut, "").unwrap_err().contains("not whole"));
+        assert!(reads("stress-ng(cpu)", &TOOL, cut, "").unwrap_err().contains("is incomplete"));
         let skipped = "stress-ng: warn:  [7] cyclic: stressor will be skipped, need CAP_SYS_NICE\n";
         let why = reads("stress-ng(cyclic)", &TOOL, "---\n...\n", skipped).unwrap_err();
         assert!(why.contains("will be skipped"), "{why}");
         assert!(reads("stress-ng(cyclic)", &TOOL, CYCLIC, "").unwrap_err().contains("no percentiles"));
-        assert!(reads("stress-ng(vm)", &TOOL, CPU, "").unwrap_err().contains("in place of \"vm\""));
+        assert!(reads("stress-ng(vm)", &TOOL, CPU, "").unwrap_err().contains("instead of \"vm\""));
         let other = CPU.replace("wall-clock-time", "real-time");
         assert!(
             reads("stress-ng(cpu)", &TOOL, &other, "").unwrap_err().contains("no figure \"wall-clock-time\"")

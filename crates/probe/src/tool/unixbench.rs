@@ -251,17 +251,17 @@ mod tests {
         assert!(why.contains("did not end within 0.2 s and was killed"), "{why}");
         assert!(start.elapsed() < Duration::from_secs(30));
         let why = slice(&mut prepared("unixbench(syscall)", &folder)).unwrap_err();
-        assert!(why.contains("no line \"COUNT|\"; its last words: it printed nothing"), "{why}");
+        assert!(why.contains("no line \"COUNT|\"; its last line: it printed nothing"), "{why}");
     }
 
     #[test]
     fn without_a_checkout_the_error_says_what_to_do() {
         let spec = ProbeSpec::parse("unixbench(pipe)").unwrap();
         let why = |named: Option<&Path>| ready(&spec, named.map(Into::into)).err().unwrap().to_string();
-        assert!(why(None).contains("UNIXBENCH is not set in this place: set it to the folder"));
+        assert!(why(None).contains("UNIXBENCH is not set in this place; set it to the folder"));
         assert!(why(Some(Path::new("/proc"))).contains("UNIXBENCH=/proc has no folder pgms"));
         let unbuilt = checkout(&[]);
-        assert!(why(Some(unbuilt.path())).contains("pgms/pipe is no program; hint: build"));
+        assert!(why(Some(unbuilt.path())).contains("pgms/pipe is not a program; hint: build"));
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
         assert!(why("unixbench(pipe)", "COUNT|12|0|KBps\n").contains("is not the unit of pipe"));
         assert!(why("unixbench(pipe)", "COUNT|-1|1|lps\n").contains("\"-1\" is not a whole number"));
         assert!(
-            why("unixbench(pipe)", "pipe: fork failed\n").contains("its last words: \"pipe: fork failed\"")
+            why("unixbench(pipe)", "pipe: fork failed\n").contains("its last line: \"pipe: fork failed\"")
         );
     }
 }

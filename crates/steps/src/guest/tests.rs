@@ -90,6 +90,7 @@ impl Lab {
             accel: Accel::Tcg,
             tsc_khz: iotax_sys::tsc::khz(),
             disks: vec![],
+            card: None,
             start: Start::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd, root: None },
             directory: directory.path().to_owned(),
         };

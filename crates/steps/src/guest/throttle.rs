@@ -2,6 +2,7 @@
 
 use super::qmp::{Qmp, QmpError};
 use iotax_facts::limit::{Limited, SetLimit};
+use iotax_facts::vm::VmDisk;
 use serde_json::{Value, json};
 
 /// What is limited, its name in a throttle group, and in `query-block`.
@@ -85,15 +86,10 @@ fn limit(
     Some(SetLimit { of, rate, burst: Some(burst), on, set_in: format!("QEMU throttling, QMP {socket}") })
 }
 
-/// Limits in what `virsh blkdeviotune DOMAIN DEVICE` prints: a line `total_iops_sec : 1000` each.
-pub fn of_libvirt(domain: &str, device: &str, text: &str) -> Vec<SetLimit> {
-    let value = |name: &str| {
-        let value = |line: &str| {
-            let (key, value) = line.split_once(':')?;
-            (key.trim() == name).then(|| value.trim().parse::<f64>().ok())?
-        };
-        text.lines().find_map(value)
-    };
+/// Limits of a disk of a domain, as its XML has them: `<total_iops_sec>` in its `<iotune>`.
+pub fn of_libvirt(domain: &str, disk: &VmDisk) -> Vec<SetLimit> {
+    let value = |name: &str| disk.settings.get(&format!("iotune.{name}"))?.parse::<f64>().ok();
+    let device = &disk.name;
     let names = [
         (Limited::TotalIos, "total_iops"),
         (Limited::ReadIos, "read_iops"),
@@ -151,16 +147,29 @@ mod tests {
     }
 
     #[test]
-    fn libvirt_s_lines_are_read() {
-        let text = "total_bytes_sec: 0\nread_bytes_sec : 10485760\ntotal_iops_sec : 400\ntotal_iops_sec_max: 800\n\
-                    total_iops_sec_max_length: 5\ngroup_name     : x\n";
+    fn a_domain_s_disk_has_the_limits_of_its_iotune() {
+        let disk = |settings: &[(&str, &str)]| VmDisk {
+            name: "vda".into(),
+            serial: None,
+            measured: None,
+            settings: settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        };
+        let settings = [
+            ("cache", "none"),
+            ("iotune.total_bytes_sec", "0"),
+            ("iotune.read_bytes_sec", "10485760"),
+            ("iotune.total_iops_sec", "400"),
+            ("iotune.total_iops_sec_max", "800"),
+            ("iotune.total_iops_sec_max_length", "5"),
+            ("iotune.group_name", "x"),
+        ];
         assert_eq!(
-            texts(&of_libvirt("d", "vda", text)),
+            texts(&of_libvirt("d", &disk(&settings))),
             [
                 "d vda: 400 I/Os a second, bursts of 4000 (virsh blkdeviotune d vda)",
                 "d vda: 10485760 bytes read a second, bursts of 1048576 (virsh blkdeviotune d vda)",
             ]
         );
-        assert_eq!(of_libvirt("d", "vda", "error: no domain"), []);
+        assert_eq!(of_libvirt("d", &disk(&[("iotune.total_iops_sec", "many")])), []);
     }
 }

@@ -42,7 +42,17 @@ fn a_domain_of_libvirt_is_read() {
         asked,
         ["-q -c qemu:///system domstate --domain db1", "-q -c qemu:///system dumpxml --domain db1"]
     );
-    insta::assert_json_snapshot!("libvirt", facts.unwrap());
+    let facts = facts.unwrap();
+    insta::assert_json_snapshot!("libvirt", facts);
+    let limits = crate::guest::throttle::of_libvirt(&facts.name, &facts.disks[0]);
+    let limits: Vec<String> = limits.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        limits,
+        [
+            "db1 vda: 500 I/Os a second, bursts of 50 (virsh blkdeviotune db1 vda)",
+            "db1 vda: 10485760 bytes a second, bursts of 1048576 (virsh blkdeviotune db1 vda)",
+        ]
+    );
     let (facts, _) = told(&domain, &[("domstate", "running"), ("dumpxml", PASSED_XML)]);
     insta::assert_json_snapshot!("libvirt passed", facts.unwrap());
 }

@@ -21,6 +21,7 @@ mod linear;
 mod loopdev;
 mod lvm;
 mod machine;
+mod network;
 mod partition;
 mod passthrough;
 mod process;
@@ -59,6 +60,7 @@ pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
 pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
 pub use machine::ChangeMachine;
+pub use network::{MOST_TAPS, MakeBridge, MakeTap, bridge_name, tap_name};
 pub use partition::MakePartition;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
@@ -189,6 +191,10 @@ operations! {
         ConnectNbd,
         /// An RDMA device.
         SoftRdma,
+        /// The bridge that guests' network cards are on.
+        MakeBridge,
+        /// This host's end of a guest's network card.
+        MakeTap,
         /// A process that lives as long as the stack: QEMU.
         Spawn,
         /// Our binary on a host over SSH.

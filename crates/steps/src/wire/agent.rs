@@ -290,6 +290,11 @@ impl Agent<'_> {
                 self.servers.remove(&worker);
                 Response::Unlistened
             }
+            Request::Address(card) => {
+                let interface = net::give_address(&card.mac, card.address, card.prefix);
+                let interface = interface.map_err(|error| Failed::from(EngineError::from(error)))?;
+                Response::Addressed { interface }
+            }
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.slice(worker, &spec)?);
                 return Ok((Response::Slice(scalars), blob));

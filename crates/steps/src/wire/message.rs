@@ -11,7 +11,7 @@ use iotax_probe::ProbeSpec;
 use iotax_probe::net::Exchange;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 /// What the host asks.
@@ -67,6 +67,8 @@ pub enum Request {
         /// The worker's number.
         worker: u32,
     },
+    /// Gives a network card of the place its address: a guest of ours has nothing else that would.
+    Address(CardAddress),
     /// Runs one slice.
     Slice {
         /// The worker.
@@ -165,6 +167,7 @@ impl Request {
             Request::Prepare { .. } => "prepare",
             Request::Listen { .. } => "listen",
             Request::Unlisten { .. } => "unlisten",
+            Request::Address(_) => "address",
             Request::Slice { .. } => "slice",
             Request::Verify { .. } => "verify",
             Request::End { .. } => "end",
@@ -207,6 +210,11 @@ pub enum Response {
     Listening(Listening),
     /// To `unlisten`.
     Unlistened,
+    /// To `address`.
+    Addressed {
+        /// The card's name there.
+        interface: String,
+    },
     /// To `slice`; histograms are in the blob.
     Slice(SliceScalars),
     /// To `verify`.
@@ -314,6 +322,17 @@ pub struct Listening {
     pub token: Option<String>,
     /// Addresses of the place, those of its loopback last.
     pub addresses: Vec<IpAddr>,
+}
+
+/// A network card and the address that it is to have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardAddress {
+    /// Its hardware address.
+    pub mac: String,
+    /// Its address of IPv4.
+    pub address: Ipv4Addr,
+    /// Bits that all addresses of that network have in common.
+    pub prefix: u8,
 }
 
 /// What a progress frame says.

@@ -9,7 +9,7 @@ pub mod ssh;
 
 pub use agent::{Handler, Line, serve, serve_stdio};
 pub use frame::FrameError;
-pub use message::{Request, Response};
+pub use message::{CardAddress, Request, Response};
 pub use peer::{ClockOffset, LastWords, Link, Peer, WireError, WireFault};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
 use super::message::{
-    AgentInfo, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, unpack,
+    AgentInfo, CardAddress, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, unpack,
 };
 use crate::stops;
 use iotax_facts::Engine;
@@ -321,6 +321,17 @@ impl Peer {
         match self.call(Request::Unlisten { worker }, QUICK_LIMIT)? {
             Response::Unlistened => Ok(()),
             other => Err(self.unexpected("unlisten", &other)),
+        }
+    }
+
+    /// Gives a network card of the place its address; its name there.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn give_address(&mut self, card: &CardAddress, limit: Duration) -> Result<String, WireError> {
+        match self.call(Request::Address(card.clone()), limit)? {
+            Response::Addressed { interface } => Ok(interface),
+            other => Err(self.unexpected("address", &other)),
         }
     }
 

@@ -6,10 +6,10 @@ mod options;
 mod parts;
 mod seats;
 
-pub use options::gives_drive_to_stranger;
+pub use options::{NETWORK_NEEDS, gives_drive_to_stranger};
 pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
 pub(super) use seats::spawn;
-pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
+pub use seats::{Draft, GuestPlan, below, finish, named, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec, MOST_DISKS};
 use super::system_image;
@@ -149,6 +149,7 @@ impl Layer for VirtualMachine {
         if image::is_image(spec) {
             needs.push("qemu-storage-daemon");
         }
+        needs.extend(options::needs_of_card(spec));
         needs.extend(of_way);
         needs
     }

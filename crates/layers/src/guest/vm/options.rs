@@ -5,13 +5,14 @@ use super::parts::Parts;
 use crate::guest::attach::{self, Way};
 use crate::guest::pin::{self, Wanted};
 use crate::guest::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Server, Spdk, Version,
+    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, MOST_NET_QUEUES, Machine, Memory, Server, Spdk,
+    Version,
 };
 use crate::guest::system_image::{self, SystemImage};
 use crate::{Exposed, flag, number, word};
 use anyhow::{Context, Result, anyhow};
 use iotax_host::pci::Drive;
-use iotax_model::layer::vm::SOCKET;
+use iotax_model::layer::vm::{NET, SOCKET, TAP};
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_units as units;
@@ -39,6 +40,19 @@ pub struct Wish {
     pub copy: u32,
     /// The image of a lab as its root, where something is set up in it.
     pub root: Option<PathBuf>,
+    /// Its network card, if it has one.
+    pub card: Option<CardWish>,
+    /// Its name, where the scenario has one for it.
+    pub name: Option<String>,
+}
+
+/// A network card on a tap device of this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardWish {
+    /// This host's kernel serves it.
+    pub vhost: bool,
+    /// Pairs of queues.
+    pub queues: u16,
 }
 
 /// The guest of a stack.
@@ -63,7 +77,45 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish>
         cpus: spec.option("cpus").map(|word| cpus(spec, word)).transpose()?,
         copy: 0,
         root: None,
+        card: card(spec)?,
+        name: None,
     })
+}
+
+fn has_card(spec: &LayerSpec) -> bool {
+    spec.option(NET) == Some(TAP)
+}
+
+/// Ids of what every guest's network takes of this host.
+pub const NETWORK_NEEDS: [&str; 3] = ["root", "ip", "tun"];
+
+/// Ids of the needs of its network card.
+pub fn needs_of_card(spec: &LayerSpec) -> Vec<&'static str> {
+    let vhost = (spec.option("vhost") == Some("on")).then_some("vhost_net");
+    let needs = NETWORK_NEEDS.into_iter().chain(vhost);
+    needs.filter(|_| has_card(spec)).collect()
+}
+
+fn card(spec: &LayerSpec) -> Result<Option<CardWish>> {
+    if !has_card(spec) {
+        return Ok(None);
+    }
+    let refuse =
+        |why: &str, hint: &str| Err(Failed::input(format!("{}: {why}; hint: {hint}", spec.origin)).into());
+    if system_image::wanted(spec).is_some() {
+        return refuse(
+            "net=tap is for guests of iotax's own, and image= has a system that knows nothing of it",
+            "leave net=tap out, or measure a guest that is up as ssh:HOST",
+        );
+    }
+    let queues = number(spec, "net-queues")?;
+    match queues <= MOST_NET_QUEUES {
+        true => Ok(Some(CardWish { vhost: word(spec, "vhost")? == "on", queues })),
+        false => refuse(
+            &format!("net-queues={queues} is more than QEMU has for a tap device"),
+            &format!("net-queues={MOST_NET_QUEUES} at most"),
+        ),
+    }
 }
 
 fn known_image(path: &Path, parts: &Parts) -> Result<SystemImage> {

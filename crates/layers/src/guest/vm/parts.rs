@@ -11,6 +11,7 @@ use crate::Layer;
 use anyhow::Result;
 use iotax_host::pci::{self, Drive};
 use iotax_host::probe::{GuestProbe, Probe};
+use iotax_host::routes::{Subnet, routes};
 use iotax_model::scenario::{LayerSpec, Scenario};
 pub use iotax_steps::guest::initramfs::initramfs_for;
 pub use iotax_steps::guest::seed::seed;
@@ -46,6 +47,8 @@ pub struct Parts {
     pub images: Images,
     /// The root image of a lab, where it was built.
     pub lab_image: Option<PathBuf>,
+    /// Networks that this host has routes to, which none of guests may overlap.
+    pub routes: Vec<(String, Subnet)>,
 }
 
 impl Parts {
@@ -79,6 +82,7 @@ impl Parts {
             drives: Vec::new(),
             images: Images::new(),
             lab_image: Some("/LAB/root.ext4".into()),
+            routes: Vec::new(),
         }
     }
 
@@ -131,6 +135,7 @@ impl Parts {
             drives,
             images,
             lab_image,
+            routes: routes(&probe),
         }
     }
 
@@ -192,7 +197,7 @@ pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
 
 fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
     let layers = scenario.stacks.iter().flat_map(|stack| &stack.layers);
-    layers.filter(|spec| spec.name == VirtualMachine.name())
+    layers.filter(|spec| spec.name == VirtualMachine.name()).chain(scenario.guests.values())
 }
 
 /// Whether a guest has no kernel of its own.

@@ -1,7 +1,7 @@
 //! Guests as they fill: stacks that ask for the same guest sit in one, a disk each, so that many variants cost one boot. When
 //! all have their seats, the steps: what serves disks beside QEMU first, then the initramfs, then QEMU itself.
 
-use super::options::Wish;
+use super::options::{self, CardWish, Wish};
 use super::parts::Parts;
 use crate::PlanContext;
 use crate::guest::attach::{self, Beforehand, DaemonFiles};
@@ -9,15 +9,19 @@ use crate::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use crate::guest::lab;
 use crate::guest::pin::{self, Pin};
 use crate::guest::qemu::{
-    self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Spdk, Start,
+    self, Accel, Card, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Spdk, Start,
 };
 use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
 use iotax_host::probe::Probe;
+use iotax_host::routes::{Subnet, free_subnet};
+use iotax_model::scenario::LayerSpec;
 pub use iotax_steps::guest::below;
-use iotax_steps::op::{BuildInitramfs, BuildSeed, Op, Spawn};
+use iotax_steps::op::{
+    BuildInitramfs, BuildSeed, MOST_TAPS, MakeBridge, MakeTap, Op, Spawn, bridge_name, tap_name,
+};
 use iotax_steps::process::started_process;
-use iotax_steps::wire::{Link, Peer};
+use iotax_steps::wire::{CardAddress, Link, Peer};
 use iotax_steps::{PathRef, Place, ProcessId, StepId, vhost_user};
 use iotax_units::exit::Failed;
 use std::ffi::OsString;
@@ -85,6 +89,8 @@ pub struct GuestPlan {
     pub emulated: Option<String>,
     /// How many guests boot on one processor at the same time.
     pub crowd: u32,
+    /// Its network card and the address that its agent gives it.
+    pub address: Option<CardAddress>,
 }
 
 #[cfg(any(test, feature = "testing"))]
@@ -111,6 +117,7 @@ impl GuestPlan {
             accel: Accel::Kvm,
             emulated: None,
             crowd: 1,
+            address: None,
         }
     }
 }
@@ -164,7 +171,7 @@ fn draft<'c>(context: &'c mut PlanContext, parts: Parts, wish: Wish, origin: &st
     let at = match context.drafts.iter().position(has_room) {
         Some(at) => at,
         None => {
-            let name = context.instance("vm");
+            let name = wish.name.clone().unwrap_or_else(|| context.instance("vm"));
             context.drafts.push(Draft { name, origin: origin.to_owned(), wish, parts, disks: Vec::new() });
             context.drafts.len() - 1
         }
@@ -177,6 +184,69 @@ pub fn without_disk(context: &mut PlanContext, parts: Parts, wish: Wish, origin:
     Place::Guest(draft(context, parts, wish, origin).name.clone())
 }
 
+/// Drafts the guest that the scenario calls so, which needs no disk.
+///
+/// # Errors
+/// Bad input: a value that does not fit.
+pub fn named(context: &mut PlanContext, name: &str, spec: &LayerSpec) -> Result<()> {
+    let parts = context.guest_parts.clone();
+    let parts = parts.with_context(|| format!("{}: no parts for a guest", spec.origin))?;
+    let wish = Wish { name: Some(name.to_owned()), ..options::wish(spec, None, &parts)? };
+    draft(context, parts, wish, &spec.origin);
+    Ok(())
+}
+
+/// The network that guests with a card share, and what is taken of it.
+struct Network {
+    bridge: String,
+    subnet: Subnet,
+    taken: usize,
+}
+
+impl Network {
+    /// With the step that makes its bridge; `None`: no guest has a card. Which network it is follows from the run's id, so that runs
+    /// side by side have different ones.
+    fn plan(drafts: &[Draft], context: &mut PlanContext) -> Result<Option<Network>> {
+        let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else { return Ok(None) };
+        let from = crc32fast::hash(context.tag.run_id.as_bytes()) >> 8;
+        let subnet = free_subnet(&first.parts.routes, from).ok_or_else(|| {
+            Failed::need(format!(
+                "{}: no network is left for guests, because this host has routes to all of 198.18.0.0/15 (ip route shows them); \
+                 hint: remove one while iotax measures",
+                first.origin
+            ))
+        })?;
+        let bridge = bridge_name(&context.tag.run_id);
+        let make = MakeBridge { name: bridge.clone(), address: subnet.address(1), prefix: subnet.prefix() };
+        context.add("make the network of the guests", Op::MakeBridge(make));
+        Ok(Some(Network { bridge, subnet, taken: 0 }))
+    }
+
+    /// The card of a guest, with the step that makes its tap device, and its address.
+    fn card(
+        &mut self,
+        wish: CardWish,
+        (name, origin): (&str, &str),
+        context: &mut PlanContext,
+    ) -> Result<(StepId, Card, CardAddress)> {
+        let tag = &context.tag;
+        let tap = tap_name(&tag.run_id, self.taken).ok_or_else(|| {
+            let why = format!("{origin}: more than {MOST_TAPS} guests with a network");
+            Failed::input(format!("{why}; hint: fewer guests, or net=none for some of them"))
+        })?;
+        self.taken += 1;
+        let [_, a, b, c] = crc32fast::hash(format!("{} {name}", tag.run_id).as_bytes()).to_be_bytes();
+        // QEMU's own range.
+        let mac = format!("52:54:00:{a:02x}:{b:02x}:{c:02x}");
+        let CardWish { vhost, queues } = wish;
+        let make = MakeTap { name: tap.clone(), bridge: self.bridge.clone(), multi_queue: queues > 1 };
+        let step = context.add("make this host's end of the guest's network card", Op::MakeTap(make));
+        // The bridge has the first.
+        let (address, prefix) = (self.subnet.address(self.taken as u32 + 1), self.subnet.prefix());
+        Ok((step, Card { tap, mac: mac.clone(), vhost, queues }, CardAddress { mac, address, prefix }))
+    }
+}
+
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
@@ -187,9 +257,10 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut pins = pins(&mut drafts)?.into_iter();
     let processors = drafts.first().and_then(|draft| draft.parts.room.processors).unwrap_or(drafts.len());
     let crowd = drafts.len().div_ceil(processors.max(1)) as u32;
+    let mut network = Network::plan(&drafts, context)?;
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
-        draft.steps(context, pin, crowd)?;
+        draft.steps(context, network.as_mut(), pin, crowd)?;
     }
     Ok(())
 }
@@ -243,7 +314,13 @@ impl Draft {
         given.or(below.filter(|_| self.disks.iter().all(|seat| seat.node == below)))
     }
 
-    fn steps(self, context: &mut PlanContext, pin: Option<Pin>, crowd: u32) -> Result<()> {
+    fn steps(
+        self,
+        context: &mut PlanContext,
+        network: Option<&mut Network>,
+        pin: Option<Pin>,
+        crowd: u32,
+    ) -> Result<()> {
         let directory = context.tag.run_dir.clone();
         let mut belows = Belows::default();
         let (mut disks, mut daemons, mut steps) = (Vec::new(), Vec::new(), Vec::new());
@@ -264,7 +341,17 @@ impl Draft {
                 None => disks.push(self.own_disk(seat, &mut belows, context)),
             }
         }
-        let guest = self.spec(disks, context);
+        let card = network
+            .zip(self.wish.card)
+            .map(|(network, wish)| network.card(wish, (&self.name, &self.origin), context));
+        let (card, address) = match card.transpose()? {
+            Some((step, card, address)) => {
+                steps.push(step);
+                (Some(card), Some(address))
+            }
+            None => (None, None),
+        };
+        let guest = self.spec(disks, card, context);
         let (why, op) = self.scratch(&guest, crowd);
         steps.push(context.add(why, op));
         let files = guest.files()?;
@@ -291,6 +378,7 @@ impl Draft {
             accel: self.parts.accel,
             emulated: self.parts.emulated.clone(),
             crowd,
+            address,
         });
         Ok(())
     }
@@ -307,7 +395,9 @@ impl Draft {
         };
         let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
         let of_root = self.wish.root.iter().flat_map(|_| lab::modules(&self.parts));
-        let mut more: Vec<String> = modules.map(|name| (*name).to_owned()).chain(of_root).collect();
+        let of_card = guest.card.iter().map(|_| qemu::CARD_MODULE.to_owned());
+        let mut more: Vec<String> =
+            modules.map(|name| (*name).to_owned()).chain(of_root).chain(of_card).collect();
         more.sort();
         more.dedup();
         let build = BuildInitramfs { path: initrd.clone(), modules: self.parts.kernel.modules.clone(), more };
@@ -351,7 +441,7 @@ impl Draft {
         Ok(Some((spawn, disk)))
     }
 
-    fn spec(&self, disks: Vec<DiskSpec>, context: &PlanContext) -> GuestSpec {
+    fn spec(&self, disks: Vec<DiskSpec>, card: Option<Card>, context: &PlanContext) -> GuestSpec {
         GuestSpec {
             name: self.name.clone(),
             run_tag: context.tag.run_id.clone(),
@@ -362,6 +452,7 @@ impl Draft {
             accel: self.parts.accel,
             tsc_khz: self.parts.tsc_khz,
             disks,
+            card,
             start: self.start(&context.tag.run_dir),
             directory: context.tag.run_dir.clone(),
         }

@@ -33,13 +33,14 @@ impl Source<'_> {
         Ok(names)
     }
 
-    /// A host where there is the word `ssh` or that of a manager of virtual machines, else a lab; of this host nothing is declared.
+    /// A host where there is the word `ssh` or that of a manager of virtual machines, a guest without a disk where there is `vm`, else a
+    /// lab; of this host nothing is declared.
     fn place(
         &self,
         name: &str,
         words: &Spanned<Words>,
     ) -> Result<(Option<PlaceSpec>, Described), InputError> {
-        let known = [place::LAB_KEYS, place::HOST_KEYS].concat();
+        let known = [place::LAB_KEYS, place::HOST_KEYS, &[place::GUEST]].concat();
         let (mut values, mut facts) = (BTreeMap::new(), BTreeMap::new());
         for (key, word) in &words.get_ref().0 {
             match key.get_ref().as_str() {
@@ -59,6 +60,17 @@ impl Source<'_> {
                 "choose another name; [place.host] can only have `facts`",
             );
             return Err(self.fault(&words.span(), fault));
+        }
+        if let Some((span, options)) = values.remove(place::GUEST) {
+            if let Some((key, (span, _))) = values.first_key_value() {
+                let hint = "a guest of the run has all its options in `vm`, in the words of vm(...)";
+                return Err(self
+                    .origin(span)
+                    .error(key, Fault::hint("cannot be combined with \"vm\"", hint)));
+            }
+            let guest = place::guest_of(options.get_ref(), format!("[place.{name}]"));
+            let guest = guest.map_err(|fault| self.origin(&span).error(place::GUEST, fault))?;
+            return Ok((Some(PlaceSpec::Guest(guest)), Described { facts, vm: None }));
         }
         let texts = values.iter().map(|(key, (_, value))| (*key, value.get_ref().as_str())).collect();
         let vm = place::vm_of(&texts).map_err(|(key, fault)| {

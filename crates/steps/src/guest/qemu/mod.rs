@@ -150,11 +150,32 @@ pub struct GuestSpec {
     pub tsc_khz: Option<u32>,
     /// Disks in order.
     pub disks: Vec<DiskSpec>,
+    /// Its network card, if it has one.
+    pub card: Option<Card>,
     /// What starts in it.
     pub start: Start,
     /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
     pub directory: PathBuf,
 }
+
+/// A virtio-net card on a tap device of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// The tap device.
+    pub tap: String,
+    /// The card's hardware address: `52:54:00:0a:0b:0c`.
+    pub mac: String,
+    /// This host's kernel serves it, past QEMU.
+    pub vhost: bool,
+    /// Pairs of queues, 1 or more.
+    pub queues: u16,
+}
+
+/// Pairs of queues that QEMU gives a tap device at most.
+pub const MOST_NET_QUEUES: u16 = 256;
+
+/// The driver of such a card in the guest's kernel.
+pub const CARD_MODULE: &str = "virtio_net";
 
 /// The id of the agent's character device, as QMP's query-chardev shows it.
 pub const PORT_CHARDEV: &str = "agent";
@@ -216,6 +237,9 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     line.option("-chardev", socket("control", &files.qmp));
     line.words("-mon chardev=control,mode=control");
     ports(&mut line, &files);
+    if let Some(own) = &spec.card {
+        card(&mut line, own);
+    }
     if let Some(root) = spec.root() {
         root_disk(&mut line, root);
     }
@@ -241,6 +265,22 @@ fn ports(line: &mut Line, files: &GuestFiles) {
         let port = Value::of("virtserialport").set("id", device).set("bus", "serial.0");
         line.option("-device", port.set("chardev", chardev).set("name", name));
     }
+}
+
+/// Without a script: the tap is there and a port of its bridge. Without the ROM that would boot from the network.
+fn card(line: &mut Line, card: &Card) {
+    let many = (card.queues > 1).then_some(card.queues);
+    let tap = Value::of("tap").set("id", "net").set("ifname", &card.tap).set("script", "no");
+    let tap = tap.set("downscript", "no").set("vhost", on_off(card.vhost));
+    line.option("-netdev", tap.maybe("queues", many));
+    let device =
+        Value::of("virtio-net-pci").set("id", "net-device").set("netdev", "net").set("mac", &card.mac);
+    // A vector for each queue, one for its control, one for changes of its configuration.
+    let vectors = many.map(|queues| u32::from(queues) * 2 + 2);
+    line.option(
+        "-device",
+        device.set("romfile", "").maybe("mq", many.map(|_| "on")).maybe("vectors", vectors),
+    );
 }
 
 /// The root of a lab, opened like somebody else's system: for reading only, with QEMU's locks, under a temporary overlay. So
@@ -394,6 +434,7 @@ mod tests {
             accel: Accel::Kvm,
             tsc_khz: None,
             disks,
+            card: None,
             start: Start::Kernel {
                 kernel: "/boot/vmlinuz".into(),
                 initrd: "/run/iotax/initrd".into(),
@@ -521,6 +562,25 @@ mod tests {
         spec.memory = Memory { bytes: 1 << 30, shared: true, huge_page: Some(2 << 20), node: Some(1) };
         spec.firmware = Some(Firmware { code: "/fw/code.fd".into(), variables: "/fw/vars.fd".into() });
         insta::assert_snapshot!(shown(&spec));
+    }
+
+    #[test]
+    fn a_card_is_on_a_tap_that_is_there() {
+        let card =
+            Card { tap: "ix0-101112-a1b2".into(), mac: "52:54:00:0a:0b:0c".into(), vhost: false, queues: 1 };
+        let words = |card: Card| {
+            let line = shown(&GuestSpec { card: Some(card), ..guest(Vec::new()) });
+            let own: Vec<&str> = line.split('\n').filter(|word| word.contains("net")).collect();
+            own.join("\n")
+        };
+        insta::assert_snapshot!(words(card.clone()), @r"
+        -netdev tap,id=net,ifname=ix0-101112-a1b2,script=no,downscript=no,vhost=off
+        -device virtio-net-pci,id=net-device,netdev=net,mac=52:54:00:0a:0b:0c,romfile=
+        ");
+        insta::assert_snapshot!(words(Card { vhost: true, queues: 4, ..card }), @r"
+        -netdev tap,id=net,ifname=ix0-101112-a1b2,script=no,downscript=no,vhost=on,queues=4
+        -device virtio-net-pci,id=net-device,netdev=net,mac=52:54:00:0a:0b:0c,romfile=,mq=on,vectors=10
+        ");
     }
 
     fn thin() -> Qcow2 {

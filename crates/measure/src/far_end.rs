@@ -1,0 +1,127 @@
+//! The other end of a network probe: the place that answers, the addresses at which it may be reached, and what an exchange
+//! with it counted.
+
+use super::bench::{PREPARE_LIMIT, Ready, sample};
+use super::places::Places;
+use anyhow::{Result, ensure};
+use iotax_model::record::{Better, ON_WIRE, Sample, Value};
+use iotax_model::scenario::Medium;
+use iotax_probe::ProbeSpec;
+use iotax_probe::net::{Exchange, Way};
+use iotax_steps::Place;
+use iotax_steps::wire::message::Prepared;
+use iotax_steps::wire::{Peer, WireError};
+use iotax_units::exit::Failed;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// The place that answers network probes.
+#[derive(Clone, Debug)]
+pub struct FarEnd {
+    /// Which.
+    pub(super) place: Place,
+    address: Option<IpAddr>,
+    port: Option<u16>,
+}
+
+impl FarEnd {
+    /// Of a medium that is a network.
+    pub fn of(medium: &Medium) -> Option<FarEnd> {
+        let Medium::Net { to, address, port, .. } = medium else { return None };
+        Some(FarEnd { place: to.clone(), address: *address, port: *port })
+    }
+
+    /// That of a stack: this host, where it names none.
+    pub(super) fn of_ready(ready: &Ready) -> FarEnd {
+        ready.far_end.clone().unwrap_or(FarEnd { place: Place::Host, address: None, port: None })
+    }
+}
+
+/// The other end listens from now on: the probe, once for each of the addresses at which that end may be reached.
+///
+/// # Errors
+/// When it cannot listen, or has no address.
+pub(super) fn listening(
+    places: &mut Places,
+    ready: &Ready,
+    worker: u32,
+    probe: &ProbeSpec,
+) -> Result<Vec<ProbeSpec>> {
+    let mut end = FarEnd::of_ready(ready);
+    if ready.is_in(&end.place) {
+        // Nobody from outside has to reach what is measured within a place.
+        end.address.get_or_insert(Ipv4Addr::LOCALHOST.into());
+    }
+    if probe.is_tool() && end.address.is_none() {
+        end.address = Some(reached_at(places, ready, worker, &end)?);
+    }
+    listening_at(places, worker, probe, &end)
+}
+
+/// The address at which the other end is reached, as iotax's own pair finds it: a tool does not check whom it has reached.
+fn reached_at(places: &mut Places, ready: &Ready, worker: u32, end: &FarEnd) -> Result<IpAddr> {
+    let pair = ProbeSpec::parse("rr").map_err(Failed::input)?;
+    let near = ready.members.first().map_or(Place::Host, |member| member.place.clone());
+    let mut found = Err(Failed::measurement(format!("{} has no address", end.place)));
+    for spec in listening_at(places, worker, &pair, end)? {
+        let peer = &mut places.get(&near)?.peer;
+        match (peer.prepare_probe(worker, &spec, PREPARE_LIMIT), spec.peer) {
+            (Ok(_), Some(at)) => {
+                peer.end(worker).map_err(Failed::from)?;
+                found = Ok(at.ip());
+                break;
+            }
+            (Ok(_), None) => {}
+            (Err(error), _) => found = Err(Failed::from(error)),
+        }
+    }
+    places.get(&end.place)?.peer.unlisten(worker).map_err(Failed::from)?;
+    Ok(found?)
+}
+
+fn listening_at(places: &mut Places, worker: u32, probe: &ProbeSpec, end: &FarEnd) -> Result<Vec<ProbeSpec>> {
+    let peer = &mut places.get(&end.place)?.peer;
+    let at = (end.address, end.port);
+    let listening = peer.listen_for(worker, probe, at, PREPARE_LIMIT).map_err(Failed::from)?;
+    let is_reachable = |one: &&IpAddr| end.address.is_some() || !one.is_loopback();
+    let spec = |address: &IpAddr| ProbeSpec {
+        peer: Some(SocketAddr::new(*address, listening.port)),
+        token: listening.token.clone(),
+        ..probe.clone()
+    };
+    let specs: Vec<ProbeSpec> = listening.addresses.iter().filter(is_reachable).map(spec).collect();
+    let why = format!("{} has no address; hint: name one: net:...,address=10.0.0.2", end.place);
+    ensure!(!specs.is_empty(), Failed::measurement(why));
+    Ok(specs)
+}
+
+/// Prepares the first of these that can be prepared.
+///
+/// # Errors
+/// Why the last cannot.
+pub(super) fn prepare(
+    peer: &mut Peer,
+    worker: u32,
+    (others, last): (&[ProbeSpec], &ProbeSpec),
+) -> Result<Prepared, WireError> {
+    let mut tried = others.iter().map(|spec| peer.prepare_probe(worker, spec, PREPARE_LIMIT));
+    match tried.find_map(Result::ok) {
+        Some(prepared) => Ok(prepared),
+        None => peer.prepare_probe(worker, last, PREPARE_LIMIT),
+    }
+}
+
+/// What a network probe saw beside its result, both ways together.
+pub(super) fn samples(exchange: &Exchange) -> Vec<Sample> {
+    let ways = || [&exchange.to_peer, &exchange.from_peer].into_iter().flatten();
+    let sum = |of: fn(&Way) -> u64| ways().map(of).sum::<u64>() as f64;
+    let counted = [
+        ("net.sent", sum(|way| way.sent)),
+        ("net.lost", sum(|way| way.lost) + exchange.unanswered as f64),
+        ("net.retransmits", sum(|way| way.retransmits)),
+    ];
+    let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
+    let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, Value::Value(value));
+    let peer = sample("net.peer_cpu", "ns", Better::Lower, Value::Value(peer_ns));
+    let on_wire = exchange.on_wire().map(|share| one((ON_WIRE, share)));
+    counted.into_iter().map(one).chain([peer]).chain(on_wire).collect()
+}

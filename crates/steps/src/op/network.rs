@@ -1,0 +1,246 @@
+//! The network of the run's guests, as hosts of virtual machines have it: a bridge with an address of this host, and a tap device
+//! for each guest that is a port of it. It leads nowhere else.
+
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
+use crate::short_id;
+use crate::system::{NotOurs, NothingMade, run};
+use crate::tool::tool;
+use anyhow::{Result, anyhow, ensure};
+use iotax_host::probe::Probe;
+use iotax_host::routes::{Subnet, routes};
+use iotax_units::shell;
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+const INTERFACES: &str = "/sys/class/net";
+
+/// Guests of a network: the kernel's names have at most 15 letters, so a tap's number has one.
+pub const MOST_TAPS: usize = TAPS.len();
+/// Without that of the bridge.
+const TAPS: &[u8] = b"0123456789abcdefghijklmopqrstuvwxyz";
+
+/// The bridge of a run.
+pub fn bridge_name(run_id: &str) -> String {
+    format!("ixn-{}", short_id(run_id))
+}
+
+/// The tap of guest number `at` of a run; `None`: there is no name for so many.
+pub fn tap_name(run_id: &str, at: usize) -> Option<String> {
+    Some(format!("ix{}-{}", char::from(*TAPS.get(at)?), short_id(run_id)))
+}
+
+/// `ip link add NAME type bridge`, with an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeBridge {
+    /// Its name, with the run's mark.
+    pub name: String,
+    /// This host's address on it.
+    pub address: Ipv4Addr,
+    /// Bits that all addresses on it have in common.
+    pub prefix: u8,
+}
+
+/// `ip tuntap add dev NAME mode tap`, as a port of a bridge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeTap {
+    /// Its name, with the run's mark.
+    pub name: String,
+    /// The bridge.
+    pub bridge: String,
+    /// Whether it has several queues.
+    pub multi_queue: bool,
+}
+
+impl MakeBridge {
+    fn net(&self) -> String {
+        format!("{}/{}", self.address, self.prefix)
+    }
+
+    /// Whether it can be made without touching what is there.
+    fn check_free(&self) -> Result<()> {
+        not_there(&self.name)?;
+        let own = Subnet::of(self.address, self.prefix);
+        let taken =
+            routes(&Probe::of_files(Path::new("/"))).into_iter().find(|(_, route)| route.overlaps(&own));
+        match taken {
+            None => Ok(()),
+            Some((interface, route)) => Err(anyhow!(
+                "the network of the guests, {own}, is in use: a route to {route} leads to {interface}; hint: run again, and \
+                 another one is taken"
+            )
+            .context(NothingMade)),
+        }
+    }
+}
+
+impl Operation for MakeBridge {
+    fn describe(&self) -> String {
+        format!("ip link add {} type bridge, with {}", self.name, self.net())
+    }
+
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
+
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the bridge {}", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        Some(format!("ip link delete {}", shell::word(&self.name)))
+    }
+}
+
+impl ManagedResource for MakeBridge {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        self.check_free()?;
+        let name = self.name.as_str();
+        // Without the spanning tree's 15 s in which a new port passes nothing.
+        let words = ["link", "add", "name", name, "type", "bridge", "stp_state", "0", "forward_delay", "0"];
+        run(&mut tool("ip", words))?;
+        run(&mut tool("ip", ["addr", "add", &self.net(), "dev", name]))?;
+        run(&mut tool("ip", ["link", "set", "dev", name, "up"]))?;
+        Ok(StepOutput::at(folder(name)))
+    }
+
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(found(&self.name, "bridge"))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        remove(&self.name, "bridge")
+    }
+}
+
+impl Operation for MakeTap {
+    fn describe(&self) -> String {
+        let queues = if self.multi_queue { " multi_queue" } else { "" };
+        format!("ip tuntap add dev {} mode tap{queues}; ip link set {0} master {}", self.name, self.bridge)
+    }
+
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
+
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the tap device {}", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        Some(format!("ip link delete {}", shell::word(&self.name)))
+    }
+}
+
+impl ManagedResource for MakeTap {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        not_there(&self.name)?;
+        let name = self.name.as_str();
+        let queues: &[&str] = if self.multi_queue { &["multi_queue"] } else { &[] };
+        run(tool("ip", ["tuntap", "add", "dev", name, "mode", "tap"]).args(queues))?;
+        run(&mut tool("ip", ["link", "set", "dev", name, "master", &self.bridge, "up"]))?;
+        Ok(StepOutput::at(folder(name)))
+    }
+
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(found(&self.name, "tun_flags"))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        remove(&self.name, "tun_flags")
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(INTERFACES).join(name)
+}
+
+fn not_there(name: &str) -> Result<()> {
+    match folder(name).exists() {
+        true => Err(anyhow!("there is an interface {name} already").context(NothingMade)),
+        false => Ok(()),
+    }
+}
+
+/// An interface of that name and kind: `sign` is what only that kind has in its folder.
+fn found(name: &str, sign: &str) -> Option<StepOutput> {
+    folder(name).join(sign).exists().then(|| StepOutput::at(folder(name)))
+}
+
+fn remove(name: &str, sign: &str) -> Result<()> {
+    match found(name, sign) {
+        Some(_) => run(&mut tool("ip", ["link", "delete", name])).map(drop)?,
+        None if folder(name).exists() => {
+            return Err(NotOurs(format!("{name} is another interface by now: left alone")).into());
+        }
+        None => {}
+    }
+    ensure!(!folder(name).exists(), "{name} is still there");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Op;
+
+    #[test]
+    fn names_fit_the_kernel_and_carry_the_run() {
+        let run = "20261126-101112-a1b2";
+        let names: Vec<String> =
+            (0..MOST_TAPS).filter_map(|at| tap_name(run, at)).chain([bridge_name(run)]).collect();
+        let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!((distinct.len(), names.len()), (MOST_TAPS + 1, MOST_TAPS + 1));
+        assert!(names.iter().all(|name| name.len() <= 15), "{names:?}");
+        assert_eq!((names[0].as_str(), tap_name(run, MOST_TAPS)), ("ix0-101112-a1b2", None));
+        let tag = RunTag { run_id: run.into(), run_dir: "/run/r".into() };
+        let bridge = |name: &str| {
+            let address = Ipv4Addr::new(198, 18, 0, 1);
+            Op::MakeBridge(MakeBridge { name: name.into(), address, prefix: 24 })
+        };
+        let made = StepOutput::default();
+        assert!(names.iter().all(|name| bridge(name).check_own(&tag, &made).is_ok()));
+        assert!(bridge("br0").check_own(&tag, &made).is_err(), "a journal is not believed");
+    }
+
+    /// Where this may be done: a network that is made, in use for others, found again and removed.
+    #[test]
+    fn a_bridge_and_its_taps_come_and_go() {
+        let has_ip = tool("ip", ["-V"]).output().is_ok_and(|output| output.status.success());
+        if !rustix::process::geteuid().is_root() || !has_ip || !Path::new("/dev/net/tun").exists() {
+            println!("skipped: needs root, ip and /dev/net/tun");
+            return;
+        }
+        let id = format!("x-{:010}", std::process::id());
+        let tag = RunTag { run_id: id.clone(), run_dir: "/run/r".into() };
+        let system = &mut RealSystem::default();
+        let subnet = iotax_host::routes::free_subnet(&routes(&Probe::of_files(Path::new("/"))), 77).unwrap();
+        let bridge =
+            MakeBridge { name: bridge_name(&id), address: subnet.address(1), prefix: subnet.prefix() };
+        let tap = |at, multi_queue| MakeTap {
+            name: tap_name(&id, at).unwrap(),
+            bridge: bridge.name.clone(),
+            multi_queue,
+        };
+        assert_eq!(bridge.find(&tag, &[]).unwrap(), None);
+        let made = bridge.make(system, &tag).unwrap();
+        let taps = [tap(0, false), tap(1, true)];
+        taps.iter().for_each(|tap| drop(tap.make(system, &tag).unwrap()));
+        let again = MakeBridge { name: format!("{}z", &bridge.name[..14]), ..bridge.clone() };
+        let refused = again.make(system, &tag).unwrap_err();
+        assert!(refused.is::<NothingMade>() && format!("{refused:#}").contains("is in use"), "{refused:#}");
+        assert!(bridge.make(system, &tag).unwrap_err().is::<NothingMade>());
+        assert!(taps[0].make(system, &tag).unwrap_err().is::<NothingMade>());
+        let mistaken = MakeTap { name: bridge.name.clone(), ..taps[0].clone() };
+        assert_eq!(mistaken.find(&tag, &[]).unwrap(), None, "a bridge is no tap");
+        assert!(mistaken.unmake(system, &tag, &made).unwrap_err().is::<NotOurs>());
+        for tap in &taps {
+            let found = tap.find(&tag, &[]).unwrap().unwrap();
+            tap.unmake(system, &tag, &found).unwrap();
+            tap.unmake(system, &tag, &found).unwrap();
+            assert_eq!(tap.find(&tag, &[]).unwrap(), None);
+        }
+        bridge.unmake(system, &tag, &made).unwrap();
+        assert_eq!(bridge.find(&tag, &[]).unwrap(), None);
+    }
+}
