@@ -161,13 +161,13 @@ fn nameless(stack: &Stack, probe: &str) -> Fault {
     Fault::hint(why, "write net:ssh:B @ssh:A for the network from A to B")
 }
 
-/// What a reader of network probes must know of stacks that name no other place.
+/// What a reader of network probes must know where no stack names another end.
 pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
     let nameless = |stack: &Stack| stack.medium.far_end().is_none();
-    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().any(nameless);
+    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().all(nameless);
     is_noted.then(|| {
-        "network: where a stack names no other end (net:...), this host is it: a process of the host reaches it over the loopback, \
-         without a card; a guest over its virtio-net card, a tap device and a bridge"
+        "network probes are answered by this host: its own processes reach it over the loopback, without a card, and guests over \
+         their virtio-net card, a tap device and a bridge"
             .to_owned()
     })
 }

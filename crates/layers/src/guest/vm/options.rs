@@ -349,6 +349,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_card_has_its_needs_and_what_it_cannot_have_is_refused() {
+        assert_eq!((card(&vm(&[])).unwrap(), needs_of_card(&vm(&[]))), (None, Vec::new()));
+        let all = vm(&[("net", "tap"), ("vhost", "on"), ("net-queues", "4")]);
+        assert_eq!(card(&all).unwrap(), Some(CardWish { vhost: true, queues: 4 }));
+        assert_eq!(needs_of_card(&all), ["root", "ip", "tun", "vhost_net"]);
+        let refused = |words: &[(&str, &str)]| {
+            let error = card(&vm(&[words, &[("net", "tap")]].concat())).unwrap_err();
+            assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
+            error.to_string()
+        };
+        assert!(refused(&[("image", "/srv/x.qcow2")]).contains("hint: leave net=tap out"));
+        assert!(refused(&[("net-queues", "257")]).contains("hint: net-queues=256 at most"));
+    }
+
+    #[test]
     fn a_qemu_that_is_too_old_is_told_with_the_option_and_the_version() {
         let disk = |words: &[(&str, &str)]| {
             let below = Exposed {
