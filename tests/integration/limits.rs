@@ -93,11 +93,11 @@ fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
     );
 }
 
-/// iotax over a loopback of its own, whose frames are Ethernet's, behind a token bucket of 30 Mbit/s; `None`: not on this machine.
-fn over_tbf(rig: &Rig, burst: &str, args: &[&str]) -> Option<Value> {
+/// iotax over a loopback of its own, whose frames are Ethernet's, behind a token bucket; `None`: not on this machine.
+fn over_tbf(rig: &Rig, rate_and_burst: &str, args: &[&str]) -> Option<Value> {
     let inner = rig.command(args);
     let script = format!(
-        "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate 30mbit burst {burst} latency 50ms || exit 77; exec \"$@\""
+        "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate {rate_and_burst} latency 50ms || exit 77; exec \"$@\""
     );
     let mut command = Command::new("unshare");
     command.args(["--net", "sh", "-c", &script, "sh"]).arg(inner.get_program()).args(inner.get_args());
@@ -119,7 +119,7 @@ fn a_bucket_of_tc_is_found_and_its_setting_is_read_when_quiet() {
     let _alone = alone();
     let rig = Rig::new();
     let args = ["limits", LOOPBACK, "--seconds", "5", "--rest", "1s", "--json"];
-    let Some(found) = over_tbf(&rig, "600kb", &args) else { return };
+    let Some(found) = over_tbf(&rig, "30mbit burst 600kb", &args) else { return };
     let courses = found["courses"].as_array().unwrap();
     let kinds = courses.iter().map(|one| (one["direction"].as_str().unwrap(), one["unit"].as_str().unwrap()));
     let kinds: Vec<(&str, &str)> = kinds.collect();
@@ -142,11 +142,12 @@ fn networks_at_a_limit_of_tc_get_no_verdict_when_quiet() {
     let _alone = alone();
     let rig = Rig::new();
     let other = "net:host,address=127.0.0.2";
-    let args = ["run", LOOPBACK, other, "--probe", "tcp", "--slice", "300ms", "--min-time", "10s"];
-    let args = [&args[..], &["--budget", "20s", "--format", "json"]].concat();
-    let Some(report) = over_tbf(&rig, "20kb", &args) else { return };
+    let args = ["run", LOOPBACK, other, "--probe", "tcp", "--slice", "100ms", "--min-time", "15s"];
+    // What is in the sockets drains through the limit after each slice.
+    let args = [&args[..], &["--budget", "60s", "--format", "json"]].concat();
+    let Some(report) = over_tbf(&rig, "200mbit burst 64kb", &args) else { return };
     let verdict = report["workloads"][0]["comparisons"][0].to_string();
-    for words in ["at_limit", "lo: 3750000 bytes sent a second", "tc qdisc show dev lo"] {
+    for words in ["at_limit", "lo: 25000000 bytes sent a second", "tc qdisc show dev lo"] {
         assert!(verdict.contains(words), "no {words} in {verdict}");
     }
 }

@@ -260,28 +260,28 @@ fn a_network_that_cannot_be_measured_says_why() {
     }
 }
 
-/// A control group with half of a processor; removed when it is dropped.
-struct HalfOfOne {
+/// A control group with a tenth of a processor; removed when it is dropped.
+struct TenthOfOne {
     folder: PathBuf,
     file: &'static str,
 }
 
-impl HalfOfOne {
-    fn new() -> Option<HalfOfOne> {
+impl TenthOfOne {
+    fn new() -> Option<TenthOfOne> {
         let old = Path::new("/sys/fs/cgroup/cpu");
         let (root, file, text) = match old.is_dir() {
-            true => (old, "cpu.cfs_quota_us", "50000"),
-            false => (Path::new("/sys/fs/cgroup"), "cpu.max", "50000 100000"),
+            true => (old, "cpu.cfs_quota_us", "10000"),
+            false => (Path::new("/sys/fs/cgroup"), "cpu.max", "10000 100000"),
         };
         let folder = root.join(format!("iotax-it-{}", std::process::id()));
         let made = is_root() && std::fs::create_dir(&folder).is_ok();
-        let half = HalfOfOne { folder, file };
-        let is_set = made && std::fs::write(half.folder.join(file), text).is_ok();
-        can("a control group that limits CPU time, as root", is_set).then_some(half)
+        let tenth = TenthOfOne { folder, file };
+        let is_set = made && std::fs::write(tenth.folder.join(file), text).is_ok();
+        can("a control group that limits CPU time, as root", is_set).then_some(tenth)
     }
 }
 
-impl Drop for HalfOfOne {
+impl Drop for TenthOfOne {
     fn drop(&mut self) {
         // Processes of a session over ssh end a moment after it.
         let removed = (0..50).any(|_| {
@@ -296,9 +296,9 @@ impl Drop for HalfOfOne {
 fn a_quota_of_cpu_time_is_named_and_leaves_no_verdict() {
     let rig = Rig::new();
     let Some(mut sshd) = Sshd::start(&rig, None) else { return };
-    let Some(half) = HalfOfOne::new() else { return };
-    sshd.serve_in_group("limited", &half.folder.join("cgroup.procs"));
-    // Longer than the 50 ms that the group gets of every 100 ms.
+    let Some(tenth) = TenthOfOne::new() else { return };
+    sshd.serve_in_group("limited", &tenth.folder.join("cgroup.procs"));
+    // Longer than the 10 ms that the group gets of every 100 ms.
     let args = ["run", "cpu", "cpu @ssh:limited", "--probe", "integer", "--slice", "200ms"];
     let args = [&args[..], &["--min-time", "8s", "--budget", "16s", "--format", "json"]].concat();
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
@@ -306,8 +306,10 @@ fn a_quota_of_cpu_time_is_named_and_leaves_no_verdict() {
     assert!(output.status.success(), "{}", words(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let verdict = report["workloads"][0]["comparisons"][0].to_string();
-    let set =
-        format!("cpu: 0.5 processors ({}); it held threads back for", half.folder.join(half.file).display());
+    let set = format!(
+        "cpu: 0.1 processors ({}); it held threads back for",
+        tenth.folder.join(tenth.file).display()
+    );
     says(&verdict, &["at_limit", "\"of_baseline\":false", &set]);
     let text = rig.expect(0, &["report", &rig.last_id()]);
     says(&text, &["the difference is between two machines", "ran at a limit"]);

@@ -26,7 +26,9 @@ pub fn withheld(
     verdict: Verdict,
     change: Option<Change>,
 ) -> Verdict {
-    let refused = !matches!(verdict.reason(), None | Some(Refusal::TooWide { .. }));
+    // A limit makes intervals wide and noise last.
+    let by_noise = |reason| matches!(reason, &Refusal::TooWide { .. } | &Refusal::DependentBatches { .. });
+    let refused = verdict.reason().is_some_and(|reason| !by_noise(reason));
     // What is offered at a rate says nothing of what could be reached.
     if refused || reading.has_schedule() {
         return verdict;

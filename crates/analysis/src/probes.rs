@@ -152,4 +152,12 @@ mod tests {
         assert!(rows(&run, 1).iter().all(|(_, network)| network.is_none()));
         assert!(rows(&twin::bill(), 0).iter().all(|row| *row == (None, None)));
     }
+
+    #[test]
+    fn a_probe_has_no_queue_and_one_that_counts_no_bytes() {
+        let row = findings(&twin::networks()).workloads.remove(1).rows.remove(0);
+        assert_eq!((row.generator.threads, row.generator.depth), (1.0, None));
+        assert_eq!(row.bytes_per_s, Figure::missing("this probe counts no bytes"));
+        assert!(row.iops.value().is_some());
+    }
 }

@@ -111,7 +111,8 @@ impl<'a> WorkloadView<'a> {
     /// I/Os a second that the workload itself offers a stack, all threads on all of its members together.
     pub fn offered(&self, at: usize) -> Option<f64> {
         let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
-        let each: Option<f64> = self.workload.jobs.iter().map(rate).sum();
+        let jobs = Some(&self.workload.jobs).filter(|jobs| !jobs.is_empty())?;
+        let each: Option<f64> = jobs.iter().map(rate).sum();
         each.map(|each| each * self.members(at) as f64)
     }
 
@@ -196,7 +197,7 @@ impl<'a> WorkloadView<'a> {
     pub fn depth(&self, at: usize) -> Option<f64> {
         let jobs = &self.workload.jobs;
         let of = |job: &iotax_load::Job| f64::from(job.numjobs) * f64::from(job.iodepth);
-        let closed = jobs.iter().all(|job| job.rate_iops.is_none());
+        let closed = !jobs.is_empty() && jobs.iter().all(|job| job.rate_iops.is_none());
         closed.then(|| jobs.iter().map(of).sum::<f64>() * self.members(at) as f64)
     }
 
@@ -212,7 +213,8 @@ impl<'a> WorkloadView<'a> {
             };
             f64::from(job.numjobs) * each
         };
-        self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
+        let of_probe = self.workload.probe.as_ref().map(|probe| f64::from(probe.numjobs));
+        of_probe.unwrap_or_else(|| self.workload.jobs.iter().map(of).sum()) * self.members(at) as f64
     }
 
     /// Threads of a probe of processors, memory or the kernel.

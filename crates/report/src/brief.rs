@@ -440,7 +440,8 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let cell = |load: usize, stack: usize| {
         let (workload, way) = parts[load];
         match workload.rows.get(stack) {
-            Some(row) if row.baseline => {
+            // Where the baseline has no figure, those of the others stand for themselves.
+            Some(row) if row.baseline || !has_baseline(workload) => {
                 let figure = rate(workload, row, way);
                 figure.map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell()) + &probes::loss(row)
             }
@@ -457,6 +458,10 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
         let grid = grid_of(stacks, loads, |stack, load| cell(load, stack));
         OneTable { columns: if apart { Some(["column", "columns"]) } else { grid.columns }, ..grid }
     }
+}
+
+fn has_baseline(workload: &WorkloadFindings) -> bool {
+    workload.rows.iter().any(|row| row.baseline && row.rounds > 0)
 }
 
 /// Names with their weights, and what one and many of them are.

@@ -293,7 +293,9 @@ impl Under {
         let holds = on.len() as f64 >= ON_LINE_SHARE * n
             && parts.len() >= ON_LINE_PARTS
             && above <= ABOVE * n
-            && -deepest >= DEEP * DEVIATION * step * n.sqrt();
+            && -deepest >= DEEP * DEVIATION * step * n.sqrt()
+            // A bucket that runs over loses tokens, and no line has them.
+            && -deepest <= line.1;
         holds.then_some(Under { from, on, line: line.0 })
     }
 }

@@ -149,9 +149,8 @@ pub(super) fn said(who: &str, between: &str, streams: u32, found: &Efficiency) -
 /// Whether a medium is the network between these places, at the address of the layer where it names one.
 fn is_between(medium: &Medium, ends: [&Place; 2], layer: &LayerSpec) -> bool {
     let Medium::Net { place, to, address, .. } = medium else { return false };
-    let of_layer = layer.option("address").and_then(|address| address.parse().ok());
-    let is_same =
-        address.is_none_or(|address| of_layer.is_none_or(|of_layer: std::net::IpAddr| of_layer == address));
+    let of_layer = layer.option("address");
+    let is_same = address.is_none_or(|address| of_layer.is_none_or(|text| text.parse() == Ok(address)));
     is_same && (ends == [place, to] || ends == [to, place])
 }
 

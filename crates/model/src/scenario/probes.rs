@@ -163,8 +163,8 @@ fn nameless(stack: &Stack, probe: &str) -> Fault {
 
 /// What a reader of network probes must know where no stack names another end.
 pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
-    let is_named = |stack: &Stack| stack.medium.far_end().is_some();
-    let is_noted = workloads.iter().any(Workload::needs_peer) && !stacks.iter().any(is_named);
+    let nameless = |stack: &Stack| stack.medium.far_end().is_none();
+    let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().all(nameless);
     is_noted.then(|| {
         "network probes are answered by this host: its own processes reach it over the loopback, without a card, and guests over \
          their virtio-net card, a tap device and a bridge"

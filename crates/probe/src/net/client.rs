@@ -507,9 +507,11 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
         .and_then(|()| stream.write_all(&hello.encode()))
         .and_then(|()| {
             while filled < ANSWER {
-                match stream.read(&mut bytes[filled..])? {
-                    0 => return Err(ErrorKind::UnexpectedEof.into()),
-                    more => filled += more,
+                match stream.read(&mut bytes[filled..]) {
+                    Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                    Ok(more) => filled += more,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
                 }
             }
             Ok(())
@@ -533,8 +535,8 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
                 REACH.as_secs()
             ))
         }
-        (Err(_), _) => failed(format!(
-            "{peer} closed the connection without an answer; hint: check that iotax listens there, not another program"
+        (Err(error), _) => failed(format!(
+            "{peer} closed the connection without an answer ({error}); hint: check that iotax listens there, not another program"
         )),
         (Ok(()), Some(Answer { verdict: Verdict::Welcome, session })) => Ok(session),
         (Ok(()), Some(Answer { verdict: Verdict::WrongToken, .. })) => failed(format!(

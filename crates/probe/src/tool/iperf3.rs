@@ -148,7 +148,7 @@ mod tests {
         let (lost, of_tcp) = (way(&reading), way(&read_sample("iperf3(tcp)", &TOOL, TCP, "").unwrap()));
         assert_eq!((lost.sent, lost.lost, of_tcp.sent, of_tcp.retransmits), (3813, 99, 0, 8));
         let exchange = reading.exchange.unwrap();
-        assert_eq!((exchange.peer_cpu_user_ns, exchange.peer_cpu_system_ns), (47_032_803, 0));
+        assert_eq!((exchange.peer_cpu_user_ns, exchange.peer_cpu_system_ns), (47_032_802, 0));
     }
 
     #[test]

@@ -183,6 +183,7 @@ mod tests {
     fn a_server_that_ends_at_once_is_an_error_with_its_words() {
         let Some(mut served) = started("iperf3(tcp)") else { return };
         served.child.kill().unwrap();
+        served.child.wait().unwrap();
         let why = served.wait("iperf3 -s").err();
         assert!(why.is_some_and(|why| why.to_string().contains("iperf3 -s ended (signal: 9")));
     }
