@@ -17,6 +17,8 @@ const FILE: &str = "iotax-host-vs-guest.img,size=1GiB";
 const SET_UP_S: f64 = 30.0;
 /// Less is no answer to any row.
 const LEAST_S: f64 = 3.0;
+/// A verdict needs 16 rounds, of 0.1 s and more on a quiet machine.
+const ENOUGH_S: f64 = 8.0;
 
 /// Arguments of `host-vs-guest`.
 #[derive(clap::Args)]
@@ -36,6 +38,9 @@ pub struct Args {
     /// Approximate time of the whole command
     #[arg(long, default_value = "5min", value_parser = time)]
     time: Duration,
+    /// Time of each row, in place of --time
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "time")]
+    budget: Option<Duration>,
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -55,10 +60,23 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     }
     let request = |measure| Request { profile: Some(profile.clone()), measure, ..Request::default() };
     let rows = from_arguments(&stacks, &request(Vec::new())).map_err(Failed::from)?.workloads.len();
-    let each_s = ((args.time.as_secs_f64() - SET_UP_S) / rows.max(1) as f64).max(LEAST_S);
+    let shared_s = ((args.time.as_secs_f64() - SET_UP_S) / rows.max(1) as f64).max(LEAST_S);
+    let each_s = args.budget.map_or(shared_s, |budget| budget.as_secs_f64());
+    if each_s < ENOUGH_S {
+        say_aside(&format!(
+            "{rows} rows of {each_s:.0} s each: many will have no verdict; hint: --budget {ENOUGH_S:.0}s"
+        ));
+    }
     let seconds = |key: &str, seconds: f64| (key.to_owned(), format!("{seconds:.1}s"));
     let measure = vec![seconds("budget", each_s), seconds("min_time", each_s / 2.0)];
-    let scenario = from_arguments(&stacks, &request(measure)).map_err(Failed::from)?;
+    let mut scenario = from_arguments(&stacks, &request(measure)).map_err(Failed::from)?;
+    if args.what.len() < 2 {
+        scenario
+            .stacks
+            .iter_mut()
+            .zip(["host", "guest"])
+            .for_each(|(stack, name)| stack.name = name.to_owned());
+    }
     let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
     run::finish(&dir, result, &args.output)
 }
@@ -117,6 +135,7 @@ mod tests {
             vm: vm.map(str::to_owned),
             dir: "/".into(),
             time: Duration::from_secs(300),
+            budget: None,
         };
         args.asked(network).unwrap()
     }

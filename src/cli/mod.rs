@@ -156,7 +156,14 @@ pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
             (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
         let StoreError::Unsafe { path, why, .. } = error else { return exit::Failed::from(error).into() };
         let hint = match user {
-            Ok(user) if user != own => format!("as that user: sudo -u '#{user}' {}", typed(verb, folder)),
+            Ok(user) if user != own => {
+                let is_run = iotax_store::run_id_of(folder).starts_with(|sign: char| sign.is_ascii_digit());
+                let command = match is_run {
+                    true => typed(verb, folder),
+                    false => format!("iotax --runs {} {verb}", shell::path(folder)),
+                };
+                format!("as that user: sudo -u '#{user}' {command}")
+            }
             _ => "look who wrote what is in it; if all of it is yours, chmod go-w it".into(),
         };
         exit::Failed::input(format!(

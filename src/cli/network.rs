@@ -49,7 +49,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         measure: vec![("budget".to_owned(), budget)],
         ..Request::default()
     };
-    let scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
+    let mut scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
+    scenario.name = Some(format!("network of {}", args.places.join(", ")));
     let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
     run::finish(&dir, result, &args.output)
 }

@@ -245,6 +245,7 @@ fn a_network_that_cannot_be_measured_says_why() {
     for (args, said) in [
         (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is not an IPv4 or IPv6 address"),
         (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is not a port"),
+        (vec!["plan", "cpu | vm", "--probe", "mbw"], "is a program, and the guest of \"cpu | vm\" has none"),
         (vec!["plan", "net:lab", "--probe", "rr"], "is a lab, which has no network"),
         (vec!["plan", "cpu @ssh:a", "--probe", "rr"], "needs another place that answers"),
         (vec!["plan", "net:host | vm", "--probe", "rr"], "has none; hint: write vm(net=tap)"),

@@ -154,10 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_has_no_queue_and_one_that_counts_no_bytes() {
-        let row = findings(&twin::networks()).workloads.remove(1).rows.remove(0);
-        assert_eq!((row.generator.threads, row.generator.depth), (1.0, None));
-        assert_eq!(row.bytes_per_s, Figure::missing("this probe counts no bytes"));
-        assert!(row.iops.value().is_some());
+    fn a_probe_has_no_queue_and_a_count_without_bytes_says_so() {
+        let mut run = twin::networks();
+        let row = |run: &RunData| findings(run).workloads.remove(1).rows.remove(0);
+        let with_bytes = row(&run);
+        assert_eq!(
+            (with_bytes.generator.threads.to_string().as_str(), with_bytes.generator.depth),
+            ("0", None)
+        );
+        assert!(with_bytes.bytes_per_s.value().is_some());
+        run.slices.iter_mut().for_each(|slice| slice.samples.retain(|one| !one.metric.ends_with(".bytes")));
+        assert_eq!(row(&run).bytes_per_s, Figure::missing("this probe counts no bytes"));
     }
 }

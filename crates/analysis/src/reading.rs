@@ -213,8 +213,8 @@ impl<'a> WorkloadView<'a> {
             };
             f64::from(job.numjobs) * each
         };
-        let of_probe = self.workload.probe.as_ref().map(|probe| f64::from(probe.numjobs));
-        of_probe.unwrap_or_else(|| self.workload.jobs.iter().map(of).sum()) * self.members(at) as f64
+        // A sum of nothing is -0.
+        self.workload.jobs.iter().map(of).fold(0.0, |sum, threads| sum + threads) * self.members(at) as f64
     }
 
     /// Threads of a probe of processors, memory or the kernel.

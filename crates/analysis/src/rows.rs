@@ -38,9 +38,13 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
             Some(Unit::Time(_)) => mean_time(reading, at),
             _ => rate(reading, at, "1/s", Quantity::Acknowledged, None),
         },
-        bytes_per_s: match reading.workload.probe_unit() {
-            Some(Unit::Count(_) | Unit::Time(_)) => Figure::missing("this probe counts no bytes"),
-            _ => rate(reading, at, "B/s", Quantity::Acknowledged, None),
+        bytes_per_s: match rate(reading, at, "B/s", Quantity::Acknowledged, None) {
+            Figure::Missing { .. }
+                if matches!(reading.workload.probe_unit(), Some(Unit::Count(_) | Unit::Time(_))) =>
+            {
+                Figure::missing("this probe counts no bytes")
+            }
+            figure => figure,
         },
         durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
         directions: directions(reading, at),

@@ -59,7 +59,7 @@ pub const OWN: &[Need] = &[
     },
     Need {
         id: "root",
-        why: "to attach loop devices and mount file systems",
+        why: "to attach loop devices, mount file systems and make bridges and taps",
         supply: &[everywhere("sudo iotax ...")],
         check: Check::By(root),
         reboot: false,

@@ -241,6 +241,11 @@ impl ProbeSpec {
         })
     }
 
+    /// Whether it counts what comes from the other end, and nothing that goes there.
+    pub fn receives(&self) -> bool {
+        matches!(self.argument.as_deref(), Some("receive" | "small-receive" | "reverse"))
+    }
+
     /// Whether it is one of the field's tools, which run in one piece.
     pub fn is_tool(&self) -> bool {
         tool::ALL.iter().any(|tool| tool.name == self.name)

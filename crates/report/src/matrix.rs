@@ -46,18 +46,30 @@ pub(super) fn network(findings: &Findings) -> Option<(Table, Vec<Vec<Option<f64>
     if ends.len() < 2 || ends.len() < first.rows.len() {
         return None;
     }
-    let from = distinct(ends.iter().map(|[from, _]| from));
-    let to = distinct(ends.iter().map(|[_, to]| to));
+    let is_received =
+        |workload: &WorkloadFindings| workload.probe.as_ref().is_some_and(|probe| probe.receives);
+    let of = |end: fn(&[Place; 2]) -> &Place| -> Vec<&Place> {
+        match findings.workloads.iter().any(is_received) {
+            // Their data go the other way.
+            true => distinct(ends.iter().flat_map(|ends| *ends)),
+            false => distinct(ends.iter().map(|ends| end(ends))),
+        }
+    };
+    let (from, to) = (of(|[from, _]| from), of(|[_, to]| to));
     let lines =
         || findings.workloads.iter().flat_map(|workload| from.iter().map(move |from| (workload, *from)));
     let mut table = Table::default();
     table.push("from", 0, lines().map(|(workload, from)| format!("{} from {from}", workload.name)).collect());
     let mut heat = Vec::new();
     for to in &to {
-        let rows: Vec<(&WorkloadFindings, Option<&Row>)> =
-            lines().map(|(workload, from)| (workload, found(workload, [from, to]))).collect();
+        let rows: Vec<(&WorkloadFindings, Option<&Row>)> = lines()
+            .map(|(workload, from)| {
+                (workload, found(workload, if is_received(workload) { [to, from] } else { [from, to] }))
+            })
+            .collect();
         let cell = |(workload, row): &(&WorkloadFindings, Option<&Row>)| {
-            row.map_or("-".to_owned(), |row| cell_of(workload, row))
+            let mark = |row: &Row| if row.emulated.is_some() { " ~" } else { "" };
+            row.map_or("-".to_owned(), |row| cell_of(workload, row) + mark(row))
         };
         table.push(&format!("to {to}"), 0, rows.iter().map(cell).collect());
         let share = |(workload, row): &(&WorkloadFindings, Option<&Row>)| {
@@ -106,5 +118,30 @@ impl Line {
         }
         let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else { return none() };
         one.rate_of(way).map_or_else(none, |it| share(&it.ratio).judged(it.verdict.is_resolved()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_analysis::{findings, twin};
+
+    #[test]
+    fn a_row_is_where_data_come_from_also_if_the_probe_receives() {
+        let mut found = findings(&twin::networks());
+        found.workloads[1].probe.as_mut().unwrap().receives = true;
+        found.workloads[0].rows[0].emulated = Some("made up".to_owned());
+        let (table, heat) = network(&found).unwrap();
+        let text = table.markdown();
+        let line = |start: &str| {
+            let cells = text.lines().find(|line| line.starts_with(start)).unwrap().split('|');
+            cells.map(str::trim).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(line("| from ")[2..5], ["to host", "to ssh:b", "to ssh:c"]);
+        let sent = line("| iperf3(tcp) from host ");
+        assert!(sent[2] == "-" && sent[3].ends_with(" ~") && sent[4].ends_with("MiB/s"), "{text}");
+        let received = line("| udp(send) from ssh:b ");
+        assert!(received[2] != "-" && received[3..5] == ["-", "-"], "{text}");
+        assert_eq!((heat.len(), heat[0].iter().flatten().count()), (3, 2), "two figures go to this host");
     }
 }

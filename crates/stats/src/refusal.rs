@@ -268,7 +268,7 @@ impl Refusal {
                 Some("read latency at the matched rate and CPU per I/O, or lift the limit")
             }
             Refusal::AtLimit { .. } => Some(
-                "lift the limit; of I/O, read latency at a matched rate below it (--matched-rate) and CPU per I/O",
+                "lift the limit; for I/O, compare CPU per I/O, and latency at a matched rate below it (--matched-rate)",
             ),
             Refusal::CarryOver { .. } => Some("use longer slices (--slice), or visits"),
             Refusal::LengthMatters { .. } => Some("use longer slices (--slice)"),

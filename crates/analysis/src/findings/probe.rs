@@ -13,6 +13,8 @@ pub struct ProbeReport {
     pub about: &'static str,
     /// Its relative among the field's tools.
     pub relative: &'static str,
+    /// It counts what comes from the other end only.
+    pub receives: bool,
 }
 
 impl ProbeReport {
@@ -24,7 +26,8 @@ impl ProbeReport {
             Unit::Bytes => "throughput".to_owned(),
             Unit::Time(_) => "mean".to_owned(),
         };
-        Some(ProbeReport { head, about: found.about, relative: found.relative })
+        let receives = probe.receives();
+        Some(ProbeReport { head, about: found.about, relative: found.relative, receives })
     }
 }
 

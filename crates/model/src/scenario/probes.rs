@@ -123,6 +123,17 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
         let measured = stacks.iter().filter(|stack| probe.is_for(stack, stacks));
         measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
+    let tool = workloads.iter().find(|workload| workload.probe.as_ref().is_some_and(ProbeSpec::is_tool));
+    let own_guest = |stack: &&Stack| {
+        let guest = stack.layers.iter().find(|layer| layer.is(Role::Guest));
+        guest.is_some_and(|guest| guest.option("image").is_none())
+    };
+    if let Some((tool, stack)) = tool.zip(stacks.iter().find(own_guest)) {
+        return Err(Fault::hint(
+            format!("\"{}\" is a program, and the guest of \"{}\" has none but iotax", tool.name, stack.text),
+            "name one of iotax's own probes, write vm(image=...), or name a guest that is up as ssh:HOST",
+        ));
+    }
     let probe = workloads.iter().find(|workload| workload.probe.is_some());
     let by_fio = stacks.iter().find(|stack| stack.medium.agent() == Agent::Fio);
     match by_fio.zip(probe) {

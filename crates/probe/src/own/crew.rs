@@ -180,14 +180,14 @@ fn slice(work: &mut dyn Work, batch: u64, order: Run) -> Result<Share, ProbeErro
     let mut discarded = 0;
     while clock::now() < order.begin_ns + order.discard_ns {
         work.batch(batch, &mut unused)?;
-        discarded += batch;
+        discarded += work.counted(batch);
     }
     let (start_ns, mut units, mut times) = (clock::now(), 0, Histogram::new());
     let mut before = start_ns;
     while before < start_ns + order.window_ns {
         work.batch(batch, &mut times)?;
         let now = clock::now();
-        units += batch;
+        units += work.counted(batch);
         before = now;
     }
     Ok(Share {

@@ -37,6 +37,11 @@ trait Work {
     /// When the system refuses what a unit is.
     fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError>;
 
+    /// What so many units of the last batch count as.
+    fn counted(&mut self, units: u64) -> u64 {
+        units
+    }
+
     /// Bytes that a unit moves.
     fn bytes(&self) -> u64 {
         0

@@ -595,7 +595,12 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
     let first = workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next();
     let ratios = sheet::latency_ratios(&workload.comparisons).filter(|_| first == Some(direction));
     html! {
-        h3 { "Latency of " (direction) "s by percentile, at the stated depth" }
+        h3 {
+            @match workload.probe {
+                Some(_) => "Latency by percentile",
+                None => { "Latency of " (direction) "s by percentile, at the stated depth" }
+            }
+        }
         ul class="legend" {
             @for (name, curve) in names.iter().zip(&curves) {
                 li { svg height="8" aria-hidden="true" { line class={ "curve " (curve.class) } x1="0" x2="28" y1="4" y2="4" {} } (name) }
