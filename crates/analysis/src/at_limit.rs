@@ -245,7 +245,11 @@ mod tests {
     }
 
     fn on_processors(of: Limited, rate: f64, throttled_ns: u64) -> RunData {
-        let mut run = twin::a_against_a();
+        held_back(twin::a_against_a(), of, rate, throttled_ns)
+    }
+
+    /// All stacks but the first, which is called file.
+    fn held_back(mut run: RunData, of: Limited, rate: f64, throttled_ns: u64) -> RunData {
         let set_in = "/sys/fs/cgroup/x/cpu.max".into();
         let limit = SetLimit { of, rate, burst: None, on: "cpu".into(), set_in };
         let place = run.places.iter_mut().find(|place| place.place.is_host()).expect("the host");
@@ -263,6 +267,9 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert!(limit.starts_with("cpu: 0.9 processors (/sys/fs/cgroup/x/cpu.max); it held"), "{limit}");
+        let of_two = held_back(twin::faster(), Limited::Processors, 0.9, 10_000_000);
+        let headline = findings(&of_two).no_headline.unwrap();
+        assert!(headline.contains(" ran at a limit, which hides its cost: cpu: 0.9"), "{headline}");
         let below = reason(&on_processors(Limited::Processors, 0.9, 10_000));
         assert!(!matches!(below, Some(Refusal::AtLimit { .. })), "one thousandth of the time: {below:?}");
     }

@@ -7,7 +7,7 @@ use super::findings::{Comparison, Interval, Role, RulerCheck, WorkloadFindings};
 use super::subject::who;
 use super::verdicts;
 use iotax_stats::round::percent_up;
-use iotax_stats::{Concludes, Verdict};
+use iotax_stats::{Concludes, Refusal, Verdict};
 use iotax_units::{counted, distinct, show_names};
 
 /// Which comparison is the headline, with its sentence.
@@ -119,11 +119,20 @@ fn not_found(real: &[&Comparison]) -> String {
             alike.len(),
             widest.map(|widest| format!(" ({widest})")).unwrap_or_default()
         ),
-        (None, widest) => format!(
-            "nothing was resolved in throughput ({of}{})",
-            widest.map(|widest| format!(", {widest}")).unwrap_or_default()
-        ),
+        (None, widest) => open.iter().find_map(|one| at_limit(one)).unwrap_or_else(|| {
+            format!(
+                "nothing was resolved in throughput ({of}{})",
+                widest.map(|widest| format!(", {widest}")).unwrap_or_default()
+            )
+        }),
     }
+}
+
+/// Whose limit withheld the verdict.
+fn at_limit(one: &Comparison) -> Option<String> {
+    let Refusal::AtLimit { of_baseline, limit } = one.rate.verdict.reason()? else { return None };
+    let whose = if *of_baseline { &one.against } else { &one.stack };
+    Some(format!("{whose} ran at a limit, which hides its cost: {limit}"))
 }
 
 /// The bound that holds of all of them together.
