@@ -53,6 +53,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                     section {
                         h2 { "From each place to every other" }
                         (heat_map(&pairs, &heat))
+                        p class="soft" { "Shaded by the share of the best figure of its probe: green is near it, red is far below." }
                     }
                 } @else if let Some(side_by_side) = matrix::table(one) {
                     section {
