@@ -56,6 +56,14 @@ fn plan(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
     })
 }
 
+/// What is discarded at a try that follows so many: at first as asked for, then at least 20, 80, 320 ms.
+fn longer_ns(asked_ns: u64, tries: u32) -> u64 {
+    match tries {
+        0 => asked_ns,
+        _ => asked_ns.max(5_000_000 << (2 * tries)),
+    }
+}
+
 /// Connects, and starts the threads of all flows.
 ///
 /// # Errors
@@ -449,8 +457,10 @@ impl Probe for Client {
                 ns as f64 / 1e6
             )));
         }
-        for _ in 0..TRIES {
-            match self.attempt(spec, ns) {
+        for tries in 0..TRIES {
+            // Who woke too late has more time at the next.
+            let spec = SliceSpec { min_discard_ns: longer_ns(spec.min_discard_ns, tries), ..*spec };
+            match self.attempt(&spec, ns) {
                 Ok(Some(result)) => return Ok(result),
                 Ok(None) => {}
                 Err(error @ ProbeError::Unfit(_)) => return Err(error),
@@ -557,4 +567,16 @@ fn gone(peer: SocketAddr) -> String {
 
 fn system(action: &str, source: io::Error) -> ProbeError {
     ProbeError::System { action: action.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_whose_threads_were_late_has_a_longer_start_each_time() {
+        let starts = |asked_ns| (0..TRIES).map(|tries| longer_ns(asked_ns, tries)).collect::<Vec<_>>();
+        assert_eq!(starts(1_000_000), [1_000_000, 20_000_000, 80_000_000, 320_000_000]);
+        assert_eq!(starts(100_000_000), [100_000_000, 100_000_000, 100_000_000, 320_000_000]);
+    }
 }
