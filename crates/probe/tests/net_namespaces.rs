@@ -215,7 +215,7 @@ fn a_path_is_known_by_the_kernels_route() {
     assert_eq!((facts.virtual_kind.as_deref(), facts.local), (Some("veth"), Some(own.parse().unwrap())));
     assert_eq!(look(&own).unwrap().kind, PathKind::SameHost);
     let words = look("10.200.0.1").unwrap_err().to_string();
-    assert!(words.contains("no way leads from here to 10.200.0.1"), "{words}");
+    assert!(words.contains("there is no route to 10.200.0.1"), "{words}");
     assert!(done(&["ip", "-n", &pair.near, "route", "add", "default", "via", &far, "mtu", "1300"]));
     let routed = look("10.200.0.1").unwrap();
     assert_eq!(
@@ -234,7 +234,7 @@ fn a_path_that_swallows_everything_is_named() {
         let peer = Some(format!("{peer}:5201").parse().unwrap());
         pair.near(|| prepare(&ProbeSpec { peer, ..spec("tcp", &server) }).err().unwrap().to_string())
     };
-    assert!(reach("10.200.0.1").contains("no way leads from here to 10.200.0.1:5201"));
+    assert!(reach("10.200.0.1").contains("there is no route to 10.200.0.1:5201"));
     // A neighbour that is known and not there: what is sent to it is lost, as by a firewall.
     let lost = ["neigh", "add", &nobody, "lladdr", "02:00:00:00:00:09", "dev", &link, "nud", "permanent"];
     assert!(done(&[&["ip", "-n", &pair.near][..], &lost].concat()));
@@ -261,7 +261,7 @@ fn a_firewall_that_lets_only_streams_pass_is_named() {
         (at_once, slice(&mut *before, 100).unwrap_err().to_string())
     });
     let port = server.address().port();
-    assert!(at_once.contains("datagrams do not, within 5 s: a firewall"), "{at_once}");
+    assert!(at_once.contains("but UDP did not within 5 s: a firewall"), "{at_once}");
     assert!(at_once.contains(&format!("hint: open UDP port {port} there too")), "{at_once}");
     assert!(later.contains("nothing arrived in a slice of") && later.contains("a firewall"), "{later}");
 }
@@ -282,6 +282,6 @@ fn a_network_that_ends_in_a_slice_is_named() {
             slice(&mut *probe, 4000).unwrap_err().to_string()
         })
     });
-    assert!(words.contains("hint: is its machine still there, and the network between?"), "{words}");
+    assert!(words.contains("hint: check that its machine and the network are up"), "{words}");
     assert!(since.elapsed() < Duration::from_secs(60));
 }
