@@ -37,7 +37,7 @@ pub struct Asked {
     /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
-    /// The guests behind the places vm, vm1, vm2, ...: vcpus=2,memory=1GiB, as in vm(...)
+    /// Options of the guests vm, vm1, vm2, ..., as in vm(...): vcpus=2,memory=1GiB
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vm: Option<String>,
     /// Override a scenario's [device.NAME], such as drive=/dev/nvme1n1

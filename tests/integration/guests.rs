@@ -117,8 +117,8 @@ fn a_guest_reaches_this_host_over_its_card() {
         assert!(guest.contains("virtio_net") && guest.contains("2 receive and 2 send queues"), "{guest}");
         assert!(workload["rows"][1]["iops"]["value"].as_f64().unwrap() > 0.0, "{workload}");
     }
-    let told = report["warnings"].to_string();
-    assert!(told.contains("its own processes reach it over the loopback"), "{told}");
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("its own processes reach it over the loopback"), "{warnings}");
     assert_eq!(interfaces(), Vec::<String>::new());
 }
 

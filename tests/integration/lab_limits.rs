@@ -35,13 +35,14 @@ said cpu bare in_group $tool --runs /run/runs run cpu "cpu | null" --probe integ
 echo "LIMITS end"
 "#;
 
-fn found<'a>(told: &'a str, name: &str) -> &'a str {
-    let rest = told.split_once(&format!("<<{name}\r\n")).or_else(|| told.split_once(&format!("<<{name}\n")));
+fn found<'a>(output: &'a str, name: &str) -> &'a str {
+    let rest =
+        output.split_once(&format!("<<{name}\r\n")).or_else(|| output.split_once(&format!("<<{name}\n")));
     rest.and_then(|(_, rest)| rest.split_once(">>")).map(|(found, _)| found).expect(name)
 }
 
-fn json(told: &str, name: &str) -> Value {
-    serde_json::from_str(found(told, name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+fn json(output: &str, name: &str) -> Value {
+    serde_json::from_str(found(output, name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn is_within(found: f64, set: f64, share: f64) -> bool {
@@ -59,14 +60,14 @@ fn rate(course: &Value) -> f64 {
 #[ignore = "in an image that ./check --lab builds"]
 fn what_is_set_in_a_lab_is_found_there() {
     let _alone = alone();
-    let Some(told) = told_in_lab(SCRIPT, "LIMITS end") else { return };
-    assert!(!told.contains("FAILED"), "{told}");
+    let Some(output) = told_in_lab(SCRIPT, "LIMITS end") else { return };
+    assert!(!output.contains("FAILED"), "{output}");
 
-    let round_trip_ns = json(&told, "rr")["workloads"][0]["rows"][0]["iops"]["value"].as_f64().unwrap();
+    let round_trip_ns = json(&output, "rr")["workloads"][0]["rows"][0]["iops"]["value"].as_f64().unwrap();
     assert!((10e6..40e6).contains(&round_trip_ns), "5 ms each way: {round_trip_ns}");
     let sum = |metric: &str| -> f64 {
         let name = format!("\"metric\":\"{metric}\"");
-        let lines = found(&told, "samples").lines().filter(|line| line.contains(&name));
+        let lines = found(&output, "samples").lines().filter(|line| line.contains(&name));
         let value = |line: &str| line.rsplit(':').next().and_then(|value| value.trim().parse::<f64>().ok());
         lines.filter_map(value).sum()
     };
@@ -75,7 +76,7 @@ fn what_is_set_in_a_lab_is_found_there() {
 
     println!("round trip {:.1} ms, {:.2} % lost", round_trip_ns / 1e6, 100.0 * share);
 
-    let tbf = json(&told, "tbf");
+    let tbf = json(&output, "tbf");
     for (at, direction) in [(0, "send"), (1, "receive")] {
         let course = &tbf["courses"][at];
         assert_eq!((&course["direction"], &course["unit"]), (&direction.into(), &"bytes".into()), "{course}");
@@ -85,13 +86,13 @@ fn what_is_set_in_a_lab_is_found_there() {
     // Small datagrams take more of an emulated processor than it has.
     assert_eq!(tbf["courses"][2]["unit"], "datagrams");
 
-    let io = &json(&told, "io")["courses"][0];
+    let io = &json(&output, "io")["courses"][0];
     println!("tbf: {}; io.max: {}", tbf["courses"][0]["on_wire"], rate(io));
     assert!(is_within(rate(io), 600.0, 0.05), "{io}");
     let set_in = io["settings"][0]["set_in"].as_str().unwrap();
     assert!(set_in.ends_with("/x/io.max"), "{set_in}");
 
-    let comparison = json(&told, "cpu")["workloads"][0]["comparisons"][0].to_string();
+    let comparison = json(&output, "cpu")["workloads"][0]["comparisons"][0].to_string();
     let words = ["at_limit", "0.4 processors (/run/groups/x/cpu.max)"];
     assert!(words.iter().all(|words| comparison.contains(words)), "{comparison}");
 }

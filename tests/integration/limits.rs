@@ -93,7 +93,7 @@ fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
     );
 }
 
-/// iotax over a loopback of its own, whose frames are Ethernet's, behind a token bucket; `None`: not on this machine.
+/// iotax over a loopback of its own, whose frames are Ethernet's, shaped by a token bucket; `None`: not on this machine.
 fn over_tbf(rig: &Rig, rate_and_burst: &str, args: &[&str]) -> Option<Value> {
     let inner = rig.command(args);
     let script = format!(

@@ -87,7 +87,7 @@ mod tests {
         machine.put(&[("/proc/net/route", ROUTES)]);
         let known = routes(&machine.probe);
         let shown: Vec<String> = known.iter().map(|(name, net)| format!("{name} {net}")).collect();
-        assert_eq!(shown, ["eth0 192.0.2.0/24", "tun0 198.18.0.0/16"], "that to everywhere is none");
+        assert_eq!(shown, ["eth0 192.0.2.0/24", "tun0 198.18.0.0/16"], "the default route is left out");
         assert_eq!(free_subnet(&known, 7).map(|net| net.to_string()).as_deref(), Some("198.19.0.0/24"));
         let free = free_subnet(&known, 300).unwrap();
         assert_eq!(

@@ -386,10 +386,7 @@ impl Session<'_> {
         };
         let peer = &mut places.get(&member.place)?.peer;
         far_end::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
-        let rested_s = spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
-        if !self.rest(rested_s, refill_s) {
-            return Ok(None);
-        }
+        let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
         self.observer.tell(Event::Phase { what: format!("{}, {seconds} s", kind.words()) });
         let bound = Bound::Time { ns: (seconds * 1e9) as u64 };
         let slice = SliceSpec::now(bound, NETWORK_DISCARD_NS, false);
@@ -425,10 +422,7 @@ impl Session<'_> {
         let peer = &mut places.get(&member.place)?.peer;
         peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
         // After preparing, which reads some blocks to try the engine.
-        let rested_s = spec.rest_s.max(1.1 * refill_s).min(LONGEST_REST_S);
-        if !self.rest(rested_s, refill_s) {
-            return Ok(None);
-        }
+        let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, at most {} s", kind.words(), spec.seconds);
         self.observer.tell(Event::Phase { what });
         let mut tape = Tape::of(kind, spec.seconds);
@@ -470,8 +464,9 @@ impl Session<'_> {
         Ok(Some(Course { kind, rested_s, found, points: tape.points, ios, bytes, frame: None }))
     }
 
-    /// Waits for buckets to fill again; `false`: it was interrupted.
-    fn rest(&mut self, seconds: f64, refill_s: f64) -> bool {
+    /// Waits for buckets to fill again, at least so long: the seconds that it took; `None`: it was interrupted.
+    fn rest(&mut self, least_s: f64, refill_s: f64) -> Option<f64> {
+        let seconds = least_s.max(1.1 * refill_s).min(LONGEST_REST_S);
         let why = match refill_s > 0.0 {
             true => format!("the bucket found takes {refill_s:.1} s to fill"),
             false => "set-up or other work may have emptied a bucket".to_owned(),
@@ -480,7 +475,7 @@ impl Session<'_> {
         let began = Instant::now();
         while began.elapsed().as_secs_f64() < seconds {
             if self.stop.load(Ordering::Relaxed) {
-                return false;
+                return None;
             }
             std::thread::sleep(
                 Duration::from_secs_f64(seconds)
@@ -488,7 +483,7 @@ impl Session<'_> {
                     .min(Duration::from_millis(50)),
             );
         }
-        true
+        Some(seconds)
     }
 }
 

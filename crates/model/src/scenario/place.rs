@@ -302,7 +302,7 @@ impl Names {
         }
     }
 
-    /// The guest without a disk that a place is; `None`: it is none.
+    /// The guest without a disk that a place is; `None`: it is another kind of place.
     pub(super) fn guest(&self, place: &Place) -> Option<LayerSpec> {
         let Place::Guest(name) = place else { return None };
         match self.places.get(name) {

@@ -88,7 +88,7 @@ pub(super) fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Resu
 /// # Errors
 /// The kernel's: there is no such interface, or this process may not.
 pub(super) fn set_up(index: u32) -> io::Result<()> {
-    // As above; behind the index the flags, and which of them are changed.
+    // As above; after the index come the flags, and which of them change.
     let mut body = vec![0; 16];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
     for at in [8, 12] {

@@ -64,11 +64,19 @@ impl<T: Clone> Held<T> {
     /// [`ProbeError::Unfit`] when there is not that much memory.
     fn new(spec: &ProbeSpec, number: u64, element: T) -> Result<Held<T>, ProbeError> {
         let (number, spare) = (number as usize, HUGE / size_of::<T>());
-        let mut all = Vec::new();
-        all.try_reserve_exact(number + spare).map_err(|_| {
-            let why = format!("probe {spec}: there is not enough memory; hint: use a smaller size");
+        let too_little = || {
+            let why = format!(
+                "probe {spec}: there is not enough memory; hint: use a smaller size, or a place with more memory"
+            );
             ProbeError::Unfit(why)
-        })?;
+        };
+        // The kernel promises more than it has, and ends a process that takes it at its word.
+        let bytes = ((number + spare) * size_of::<T>()) as u64;
+        if available().is_some_and(|available| bytes > available) {
+            return Err(too_little());
+        }
+        let mut all = Vec::new();
+        all.try_reserve_exact(number + spare).map_err(|_| too_little())?;
         ask_for_huge(all.spare_capacity_mut());
         all.resize(number + spare, element);
         let from = all.as_ptr().align_offset(HUGE).min(spare);
@@ -82,6 +90,13 @@ impl<T: Clone> Held<T> {
     fn all_mut(&mut self) -> &mut [T] {
         &mut self.all[self.used.clone()]
     }
+}
+
+/// Bytes that can be had without swapping; `None`: /proc does not say.
+fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
 struct Copy {
@@ -197,5 +212,13 @@ mod tests {
         let at = maps.lines().position(holds).unwrap();
         let mapping = maps.lines().skip(at + 1).take(25).collect::<Vec<_>>().join("\n");
         assert!(huge_kib(&mapping) >= 8 << 10, "{mapping}");
+    }
+
+    #[test]
+    fn more_memory_than_is_available_is_refused_before_it_is_taken() {
+        let probe = ProbeSpec::parse("copy(8MiB)").unwrap();
+        let available = available().expect("/proc/meminfo");
+        let refused = Held::new(&probe, available + (64 << 20), 1u8).err().unwrap().to_string();
+        assert!(refused.contains("there is not enough memory"), "{refused}");
     }
 }
