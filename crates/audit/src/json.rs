@@ -1,6 +1,7 @@
 //! JSON as tools really print it: with text before and behind, the same key twice, `nan`, an end that is missing. Every value
 //! knows where it stands, which the libraries at hand do not tell; what is broken is given as far as it goes, with why.
 
+use crate::number::parsed;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -102,9 +103,7 @@ impl<'a> Node<'a> {
     /// A number; also one that stands in quotes.
     pub fn number(&self) -> Option<f64> {
         match self.value {
-            Value::Number(text) | Value::Text(text) => {
-                text.trim().parse().ok().filter(|value: &f64| value.is_finite())
-            }
+            Value::Number(text) | Value::Text(text) => parsed(text.trim()),
             _ => None,
         }
     }

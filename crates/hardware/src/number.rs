@@ -176,8 +176,15 @@ pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
         return Some((if bytes[0] == b'-' { -value } else { value }, at, decimals));
     }
     let end = at + exponent;
-    let value: f64 = text[..end].parse().ok().filter(|value: &f64| value.is_finite())?;
-    Some((value, end, decimals))
+    Some((parsed(&text[..end])?, end, decimals))
+}
+
+/// No tool prints more, and in any unit it is still a number.
+const LARGEST: f64 = 1e60;
+
+/// The number that a text is; `None` of none, and of one that a unit could make infinite.
+pub fn parsed(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.abs() <= LARGEST)
 }
 
 /// Bytes of `e+06`.

@@ -5,7 +5,7 @@ use super::cut::Line;
 use super::sheet::*;
 use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
-use crate::number::{Figure, rounded};
+use crate::number::{Figure, parsed, rounded};
 use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
@@ -122,7 +122,7 @@ fn local_number<'a>(line: &Line<'a>, text: &'a str) -> Option<(Figure, &'a str)>
         let power = tail.get(..run(tail))?.parse::<i32>().ok().filter(|power| *power < 30)?;
         Some((10f64.powi(-power), end + 2 + run(tail)))
     });
-    let value: f64 = text[..end].replace(',', ".").parse().ok()?;
+    let value = parsed(&text[..end].replace(',', "."))?;
     let (scale, end) = power.unwrap_or((1.0, end));
     Some((rounded(line.spot(&text[..end]), value, fraction, scale), &text[end..]))
 }
