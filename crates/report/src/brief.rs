@@ -2,6 +2,7 @@
 //! counted, never dropped in silence; lost or wrong data always has room.
 
 use super::grouped::{self, One};
+use super::matrix::{Load, below};
 use super::number::{Shown, change};
 use super::table::{LeftOut, Table, wrapped};
 use super::verdicts::{self, Said};
@@ -9,6 +10,7 @@ use super::{
     capital, crowd, durability, imported, matrix, probes, sheet, states, sweep, terminal, verification,
 };
 use iotax_analysis::Findings;
+use iotax_analysis::findings::ceiling::Masked;
 use iotax_analysis::findings::{
     Bill, Charges, Comparison, DirectionComparison, DirectionRow, Figure, Quantity, Role, Row, WarningReport,
     WorkloadFindings,
@@ -41,7 +43,10 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let nothing = if empty { wrapped(&capital(sheet::EMPTY), width, "  ") } else { String::new() };
     let used = lines_of(&top) + lines_of(&nothing) + lines_of(gap) + lines_of(&verdicts) + lines_of(&table);
     let places = places(findings, LINES.saturating_sub(used + fixed - lines_of(&top)), width);
-    format!("{top}{nothing}{gap}{verdicts}{table}{places}{}", closing(&marks(&format!("{table}{places}"))))
+    format!(
+        "{top}{nothing}{gap}{verdicts}{table}{places}{}",
+        closing(&marks(findings, &format!("{table}{places}")))
+    )
 }
 
 /// Rows of the places that load a stack together, of the stacks for which there is room.
@@ -389,11 +394,6 @@ fn with_directions(workload: &WorkloadFindings, whole: &Table) -> Table {
     table
 }
 
-/// Name of the row of a direction below that of the whole.
-fn below(direction: &str) -> String {
-    format!("  {direction}s")
-}
-
 /// Rows of directions have room after all rows of wholes, the largest difference first.
 fn after_wholes(weight: f64) -> f64 {
     -1.0 / (1.0 + weight)
@@ -414,22 +414,13 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let by_load = workloads.len() >= rows.len();
     let of_stack = |row: &Row| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
     let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::named(row), of_stack(row))).collect();
-    let mut loads: Vec<(String, f64)> = Vec::new();
-    let mut parts: Vec<(&WorkloadFindings, Option<&'static str>)> = Vec::new();
-    for one in workloads {
-        let size = one.all_comparisons().map(size).fold(0.0, f64::max);
-        // What each counts: their units differ.
-        let unit = one.probe.as_ref().filter(|_| one.rate_unit == "1/s");
-        let name = unit.map_or_else(|| one.name.clone(), |probe| format!("{}, {}", one.name, probe.head));
-        loads.push((name, size));
-        parts.push((one, None));
-        let directions = one.rows.iter().find(|row| !row.directions.is_empty());
-        for way in directions.iter().flat_map(|row| &row.directions).map(|it| it.direction) {
-            let name = if by_load { below(way) } else { format!("{}, {way}s", one.name) };
-            loads.push((name, after_wholes(size)));
-            parts.push((one, Some(way)));
-        }
-    }
+    let parts: Vec<Load> = workloads.iter().flat_map(|one| Load::of(one)).collect();
+    let load = |load: &Load| {
+        let size = load.workload.all_comparisons().map(size).fold(0.0, f64::max);
+        let name = if by_load { load.row() } else { load.named() };
+        (name, if load.way.is_some() { after_wholes(size) } else { size })
+    };
+    let loads: Vec<(String, f64)> = parts.iter().map(load).collect();
     let rate = |workload: &WorkloadFindings, row: &Row, way: Option<&str>| match way {
         None => Some(sheet::rate(workload, row).clone()),
         Some(way) => {
@@ -438,7 +429,7 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
         }
     };
     let cell = |load: usize, stack: usize| {
-        let (workload, way) = parts[load];
+        let Load { workload, way } = parts[load];
         match workload.rows.get(stack) {
             // Where the baseline has no figure, those of the others stand for themselves.
             Some(row) if row.baseline || !has_baseline(workload) => {
@@ -481,13 +472,16 @@ fn grid_of((rows, row): Side, (columns, column): Side, cell: impl Fn(usize, usiz
 }
 
 /// What the marks of the table mean.
-fn marks(table: &str) -> String {
+fn marks(findings: &Findings, table: &str) -> String {
+    let comparisons = findings.workloads.iter().flat_map(WorkloadFindings::all_comparisons);
+    let by: BTreeSet<&str> = comparisons.filter_map(|one| one.masked.as_ref()).map(Masked::short).collect();
+    let masked = format!("masked by {}", by.into_iter().collect::<Vec<_>>().join(", "));
     let all = [
         (" *", "* baseline"),
         (" !", "! unresolved"),
         (" ?", "? no interval"),
         (" ~", "~ emulated"),
-        ("(masked", "masked: both stacks hit the same limit"),
+        ("(masked)", masked.as_str()),
     ];
     let absent = table.lines().skip(1).flat_map(str::split_whitespace).any(|cell| cell == "-");
     all.into_iter()

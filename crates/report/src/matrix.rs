@@ -23,19 +23,65 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     let is_apart = |first: &&&WorkloadFindings| first.rows.len() > 1 && first.bill.is_none();
     let first = workloads.first().filter(|_| workloads.len() > 1).filter(is_apart)?;
     let lines: Vec<Line> = first.rows.iter().enumerate().flat_map(|(at, row)| Line::of(at, row)).collect();
+    let loads: Vec<Load> = workloads.iter().copied().flat_map(Load::of).collect();
     let mut table = Table::default();
-    table.push("stack", 0, lines.iter().map(|line| line.name.clone()).collect());
-    for workload in workloads {
-        let cells = lines.iter().map(|line| line.cell(workload, None)).collect();
-        table.push(&workload.name, 0, cells);
-        // Reads and writes of a mix apart.
-        let ways = workload.rows.iter().find(|row| !row.directions.is_empty());
-        for way in ways.iter().flat_map(|row| &row.directions).map(|one| one.direction) {
-            let cells = lines.iter().map(|line| line.cell(workload, Some(way))).collect();
-            table.push(&format!("{} {way}s", workload.name), 1, cells);
+    if loads.len() > MOST_COLUMNS && loads.len() > lines.len() {
+        table.push("load", 0, loads.iter().map(Load::row).collect());
+        let baseline = first.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
+        for line in &lines {
+            let head = match line.is_share {
+                true => format!("{} / {baseline}", first.rows[line.stack].stack),
+                false => line.name.clone(),
+            };
+            table.push(&head, 0, loads.iter().map(|load| line.cell(load)).collect());
         }
+        return Some(table);
+    }
+    table.push("stack", 0, lines.iter().map(|line| line.name.clone()).collect());
+    for load in &loads {
+        let rank = u8::from(load.way.is_some());
+        table.push(&load.named(), rank, lines.iter().map(|line| line.cell(load)).collect());
     }
     Some(table)
+}
+
+/// More loads than these stand below each other.
+const MOST_COLUMNS: usize = 7;
+
+/// A workload, or the reads or writes of a mix.
+pub(super) struct Load<'a> {
+    pub(super) workload: &'a WorkloadFindings,
+    pub(super) way: Option<&'static str>,
+}
+
+impl<'a> Load<'a> {
+    /// The whole, then its directions.
+    pub(super) fn of(workload: &'a WorkloadFindings) -> Vec<Load<'a>> {
+        let ways = workload.rows.iter().find(|row| !row.directions.is_empty());
+        let ways = ways.iter().flat_map(|row| &row.directions).map(|one| Some(one.direction));
+        std::iter::once(None).chain(ways).map(|way| Load { workload, way }).collect()
+    }
+
+    /// With what a probe counts, where its figures have no unit.
+    pub(super) fn named(&self) -> String {
+        let Load { workload, way } = self;
+        let counted = workload.probe.as_ref().filter(|_| workload.rate_unit == "1/s");
+        match (way, counted) {
+            (Some(way), _) => format!("{}, {way}s", workload.name),
+            (None, Some(probe)) => format!("{}, {}", workload.name, probe.head),
+            (None, None) => workload.name.clone(),
+        }
+    }
+
+    /// The name of a row; a direction stands below its whole.
+    pub(super) fn row(&self) -> String {
+        self.way.map_or_else(|| self.named(), below)
+    }
+}
+
+/// Name of the row of a direction below that of the whole.
+pub(super) fn below(direction: &str) -> String {
+    format!("  {direction}s")
 }
 
 /// Networks of places, each with each: for every probe a row for each place that it runs in, and a column for each that answers;
@@ -108,7 +154,7 @@ impl Line {
         if row.baseline { vec![value] } else { vec![value, share] }
     }
 
-    fn cell(&self, workload: &WorkloadFindings, way: Option<&str>) -> String {
+    fn cell(&self, &Load { workload, way }: &Load) -> String {
         let Some(row) = workload.rows.get(self.stack) else { return "-".to_owned() };
         let none = || "-".to_owned();
         if !self.is_share {

@@ -533,20 +533,47 @@ pub(super) const STACKS: &str = "Stacks";
 /// What stacks are that are called otherwise, each once, and the generator with the reason for it: of all, where they had the same.
 pub(super) fn stacks_in_full(findings: &Findings) -> Vec<(String, String)> {
     let rows = || findings.workloads.iter().flat_map(|workload| &workload.rows);
-    let engines: BTreeSet<&String> = rows().filter_map(|row| row.engine.as_ref()).collect();
-    let each = engines.len() > 1;
+    let stacks: Vec<&Row> = rows().fold(Vec::new(), |mut stacks, row| {
+        if stacks.iter().all(|other: &&Row| other.stack != row.stack) {
+            stacks.push(row);
+        }
+        stacks
+    });
+    let engines: Vec<String> = stacks.iter().map(|row| engines_of(findings, &row.stack)).collect();
+    let known: BTreeSet<&String> = engines.iter().filter(|engine| !engine.is_empty()).collect();
+    let each = known.len() > 1;
     let mut all: Vec<(String, String)> = Vec::new();
-    for row in rows() {
+    for (row, engine) in stacks.into_iter().zip(&engines) {
         let text = (row.text != row.stack).then(|| row.text.clone());
-        let engine = row.engine.as_ref().filter(|_| each).map(|engine| format!("engine {engine}"));
+        let engine = (each && !engine.is_empty()).then(|| format!("engine {engine}"));
         let said: Vec<String> = text.into_iter().chain(engine).collect();
-        if !said.is_empty() && !all.iter().any(|(name, _)| *name == row.stack) {
+        if !said.is_empty() {
             all.push((row.stack.clone(), said.join(", ")));
         }
     }
-    let of_all = engines.into_iter().filter(|_| !each).map(|engine| ("engine".to_owned(), engine.clone()));
-    all.extend(of_all);
+    let of_all = known.into_iter().next().filter(|_| !each);
+    all.extend(of_all.map(|engine| ("engine".to_owned(), engine.clone())));
     all
+}
+
+/// Engine of a stack with the reason for it; where it had several, the loads of each.
+fn engines_of(findings: &Findings, stack: &str) -> String {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for workload in &findings.workloads {
+        let of_stack = workload.rows.iter().find(|row| row.stack == stack);
+        let Some(engine) = of_stack.and_then(|row| row.engine.as_deref()) else { continue };
+        match all.iter_mut().find(|(known, _)| *known == engine) {
+            Some((_, loads)) => loads.push(&workload.name),
+            None => all.push((engine, vec![&workload.name])),
+        }
+    }
+    match all.as_slice() {
+        [(engine, _)] => (*engine).to_owned(),
+        several => {
+            let said = several.iter().map(|(engine, loads)| format!("{engine}: {}", loads.join(", ")));
+            said.collect::<Vec<_>>().join("; ")
+        }
+    }
 }
 
 /// Title of what was done to drives before they were measured.

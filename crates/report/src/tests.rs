@@ -1,6 +1,7 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
 use super::{ALL, Page, by_name};
+use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::PlaceRow;
 use iotax_analysis::findings::{EngineReport, Figure};
 use iotax_analysis::twin::{self, FIXTURES};
@@ -584,6 +585,30 @@ fn a_table_that_is_asked_for_stands_in_every_form_and_in_the_place_of_the_plain_
     let share = &json["tables"][0]["rows"][0]["cells"][1]["share"];
     assert_eq!(share["state"].as_str(), Some("known"), "{share}");
     assert!(super::matrix::table(found).is_none());
+}
+
+#[test]
+fn of_many_loads_each_is_a_row_and_a_line_that_opens() {
+    let many = render(together(), "html", 80);
+    let folded = "<details><summary class=\"whole-section\">";
+    assert_eq!(many.matches(folded).count(), together().workloads.len());
+    assert_eq!(many.matches("* baseline.").count(), 1, "marks are explained once");
+    let few = render(fixture("mixed"), "html", 80);
+    assert!(!few.contains(folded) && few.contains("* baseline."));
+}
+
+#[test]
+fn engines_are_told_by_load_where_a_stack_had_several() {
+    let mut found = fixture("mixed").clone();
+    found.workloads.truncate(1);
+    found.workloads.push(WorkloadFindings { name: "other".to_owned(), ..found.workloads[0].clone() });
+    for (workload, engine) in found.workloads.iter_mut().zip(["uring (it works here)", "sync (iodepth is 1)"])
+    {
+        workload.rows.iter_mut().for_each(|row| row.engine = Some(engine.to_owned()));
+    }
+    let stacks = super::sheet::stacks_in_full(&found);
+    let said = format!("uring (it works here): {}; sync (iodepth is 1): other", found.workloads[0].name);
+    assert_eq!(stacks.last().unwrap(), &("engine".to_owned(), said));
 }
 
 #[test]

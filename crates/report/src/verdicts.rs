@@ -40,6 +40,11 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
     all
 }
 
+/// What is concluded of throughput alone.
+pub(super) fn rates(workload: &WorkloadFindings) -> Vec<Said> {
+    grouped::sentences(&workload.comparisons.iter().map(of_rate).collect::<Vec<_>>(), "stack")
+}
+
 /// The same of any comparisons with one stack: how each is called among others, and what each is.
 pub(super) fn sentences_of<'a>(
     (rates, charges): (&[&'a Comparison], &[&'a Charges]),

@@ -277,7 +277,9 @@ impl Refusal {
                 Some("raise --budget and --max-written, or name the cache with --write-cache")
             }
             Refusal::ThinTail { .. } => Some("measure longer"),
-            Refusal::NotKeptUp { .. } => Some("offer a lower rate: --matched-rate 50%, or rate_iops"),
+            Refusal::NotKeptUp { .. } => {
+                Some("offer a lower rate: rate_iops, or --matched-rate 50% of `iotax run`")
+            }
             Refusal::Drift => Some("measure both in one run, or keep a baseline in each"),
             Refusal::IdleBaseline | Refusal::IdleStack | Refusal::NotARate | Refusal::NotMeasured { .. } => {
                 None

@@ -71,9 +71,10 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                         (bill_of(&joint.bill, 100.0 * one.run.zone))
                     }
                 }
-                @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
-                    (section(one, workload))
-                }
+                @let workloads = one.workloads.iter().filter(|workload| workload.sweep.is_none()).collect::<Vec<_>>();
+                @let folded = workloads.len() > MOST_OPEN;
+                @if folded { (marks()) }
+                @for workload in &workloads { (section(one, workload, folded)) }
                 (trials(one))
                 (of_others(one))
                 (beside(one))
@@ -150,18 +151,34 @@ fn head(findings: &Findings) -> Markup {
     }
 }
 
-fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+/// Of more workloads than these each is opened by a click: what is concluded stands in its first line.
+const MOST_OPEN: usize = 6;
+
+fn section(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
+    let whole = html! {
+        p class="soft" { (sheet::effort(workload)) }
+        @if sheet::is_empty(workload) { p { (sheet::EMPTY) "." } } @else { (measured(findings, workload, folded)) }
+    };
     html! {
-        section {
-            h2 { (workload.subject) }
-            p class="soft" { (sheet::effort(workload)) }
-            @if sheet::is_empty(workload) { p { (sheet::EMPTY) "." } } @else { (measured(findings, workload)) }
+        section class=[folded.then_some("folded")] {
+            @if folded {
+                details {
+                    summary class="whole-section" {
+                        h2 { (workload.subject) }
+                        (verdict_list(&verdicts::rates(workload)))
+                    }
+                    (whole)
+                }
+            } @else {
+                h2 { (workload.subject) }
+                (whole)
+            }
         }
     }
 }
 
 /// What there is to show of a workload.
-fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+fn measured(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
     // In percent.
     let zone = 100.0 * findings.run.zone;
     html! {
@@ -173,7 +190,7 @@ fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
             @if let Some(three) = verdicts::table(workload) { h3 { "Comparison" } (table(&three, usize::MAX)) (three_words(&three)) }
             @for array in &workload.arrays { (in_states(array, zone)) }
             @for one in &workload.clusters { p class="soft" { (signed(&one.sentence)) "." } }
-            (figures(workload))
+            (figures(workload, folded))
             (latency_charts(workload))
             (remarks(workload))
     }
@@ -509,7 +526,18 @@ fn breakable(name: &str) -> Markup {
     html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
 }
 
-fn figures(workload: &WorkloadFindings) -> Markup {
+/// What the marks and two columns of the tables of figures mean.
+fn marks() -> Markup {
+    html! {
+        p class="soft" {
+            "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, \u{2013} no figure, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
+            "the whole place, with its host's where that is a guest. n: whole rounds."
+        }
+    }
+}
+
+/// The marks are explained below the figures, where they were not above all of them.
+fn figures(workload: &WorkloadFindings, explained: bool) -> Markup {
     html! {
         h3 { "Figures" }
         (table(&sheet::stacks(workload), usize::MAX))
@@ -522,10 +550,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             h3 { "Latency of " (direction) "s" }
             (table(&second, usize::MAX))
         }
-        p class="soft" {
-            "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, \u{2013} no figure, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
-            "the whole place, with its host's where that is a guest. n: whole rounds."
-        }
+        @if !explained { (marks()) }
         @for one in probes::sections(workload) {
             h3 { (one.title) }
             (table(&one.table, usize::MAX))

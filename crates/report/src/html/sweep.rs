@@ -29,7 +29,7 @@ pub(super) fn of(one: &SweepFindings, findings: &Findings) -> Markup {
             p class="soft" { (sweep::LEGEND) "." }
             details {
                 summary { "the " (one.points) " points one by one" }
-                @for workload in points { (section(findings, workload)) }
+                @for workload in points { (section(findings, workload, false)) }
             }
         }
     }
