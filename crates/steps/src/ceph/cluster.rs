@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 const UP_WITHIN: Duration = Duration::from_secs(300);
 /// What a wait for a healthy cluster is for: who is to do what.
 const BECOME_HEALTHY: (&str, &str) = ("the cluster", "become healthy");
-/// So long after a look that found it healthy, the next must, too: groups lag up to 5 s behind the map of OSDs.
+/// So long after a look that found it in a state, the next must, too: groups lag up to 5 s behind the map of OSDs.
 const SETTLES: Duration = Duration::from_secs(5);
 /// How Ceph begins a device or file of an OSD; the OSD's UUID follows.
 const LABEL: &str = "bluestore block device\n";
@@ -254,20 +254,30 @@ fn wait(
     }
 }
 
-/// Waits until it is healthy, and still is after the placement groups have been reported again.
+/// The same, and it still is so after the placement groups have been reported again.
+fn wait_settled(
+    cluster: &Cluster,
+    system: &mut RealSystem,
+    limit: Duration,
+    told: (&str, &str),
+    is_done: impl Fn(&ClusterStatus) -> bool,
+) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        wait(cluster, system, limit.saturating_sub(start.elapsed()), told, &is_done)?;
+        thread::sleep(SETTLES);
+        if is_done(&cluster.status()?) {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until it is healthy.
 ///
 /// # Errors
 /// It does not become so; the receiver of the progress says stop.
 pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> Result<()> {
-    let (cluster, start) = (Cluster { conf }, Instant::now());
-    loop {
-        let left = limit.saturating_sub(start.elapsed());
-        wait(&cluster, system, left, BECOME_HEALTHY, ClusterStatus::is_healthy)?;
-        thread::sleep(SETTLES);
-        if cluster.status()?.is_healthy() {
-            return Ok(());
-        }
-    }
+    wait_settled(&Cluster { conf }, system, limit, BECOME_HEALTHY, ClusterStatus::is_healthy)
 }
 
 /// Whether any of it is there.
@@ -407,9 +417,9 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
         }
         CephChange::Out(at) => {
             cluster.ceph(&["osd", "out", &at.to_string()])?;
+            // The map says so at once; then the groups peer, and serve nothing until they have.
             let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
-            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked out"), is_out)
-                .map(drop)
+            wait_settled(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked out"), is_out)
         }
         CephChange::In(at) => {
             cluster.ceph(&["osd", "in", &at.to_string()])?;
