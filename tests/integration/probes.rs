@@ -246,6 +246,9 @@ fn a_network_that_cannot_be_measured_says_why() {
         (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is not an IPv4 or IPv6 address"),
         (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is not a port"),
         (vec!["plan", "cpu | vm", "--probe", "mbw"], "is a program, and the guest of \"cpu | vm\" has none"),
+        (vec!["plan", "cpu @vm1", "--probe", "mbw"], "is a program, and the guest of \"cpu @vm1\" has none"),
+        (vec!["plan", "net:vm1", "--probe", "iperf3"], "is a program, and the guest of \"net:vm1\" has none"),
+        (vec!["plan", "cpu", "--probe", "copy(999GiB)"], "999 GiB is more than 128 GiB"),
         (vec!["plan", "net:lab", "--probe", "rr"], "is a lab, which has no network"),
         (vec!["plan", "cpu @ssh:a", "--probe", "rr"], "needs another place that answers"),
         (vec!["plan", "net:host | vm", "--probe", "rr"], "has none; hint: write vm(net=tap)"),
@@ -259,6 +262,16 @@ fn a_network_that_cannot_be_measured_says_why() {
     ] {
         rig.complains(2, &args, &[said]);
     }
+}
+
+#[test]
+fn a_plan_names_tools_that_this_host_lacks() {
+    let rig = Rig::new();
+    let plan = ["plan", "cpu", "--probe", "unixbench(dhry2reg)"];
+    rig.complains(3, &plan, &["UNIXBENCH is not set in this place"]);
+    let output = rig.command(&plan).env("UNIXBENCH", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    assert!(words(&output).contains("UNIXBENCH=/nowhere has no folder pgms"), "{}", words(&output));
 }
 
 /// A control group with a tenth of a processor; removed when it is dropped.

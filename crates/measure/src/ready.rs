@@ -90,6 +90,7 @@ pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<Ready>
     let (lacking, wrong): (Vec<Error>, Vec<Error>) =
         bounds.into_iter().partition(|error| code_of(error) == UNMET_NEED);
     also.extend(lacking);
+    also.extend(survey::tools_lacking(scenario));
     let mut absent: Vec<String> = absent.into_iter().map(|absent| absent.why).chain(consents).collect();
     let refused = match wrong.into_iter().next() {
         Some(wrong) if absent.is_empty() => return Err(wrong),

@@ -20,12 +20,12 @@ use iotax_layers::needs;
 use iotax_layers::{Claim, guest, layer_of};
 use iotax_model::layer::Face;
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
-use iotax_model::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack};
+use iotax_model::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack, Workload};
 use iotax_steps::wire::message::{Request, Response};
 use iotax_steps::{Place, engine, hypervisor};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
-use iotax_units::shell;
+use iotax_units::{distinct, shell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -106,6 +106,18 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
         }
     }
     missing
+}
+
+/// Programs of other people that this host is to run as probes and cannot; those of other places are known when they are reached.
+pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
+    let is_here = |workload: &&Workload| {
+        let stacks = || scenario.stacks.iter().filter(|stack| workload.is_for(stack, &scenario.stacks));
+        stacks().any(|stack| stack.guest().is_none() && stack.medium.places().contains(&Place::Host))
+    };
+    let tools = scenario.workloads.iter().filter(|workload| !workload.needs_peer()).filter(is_here);
+    let tools = tools.filter_map(|workload| workload.probe.as_ref()).filter(|probe| probe.is_tool());
+    let lacking = tools.filter_map(|probe| Some(format!("{probe}: {}", iotax_probe::prepare(probe).err()?)));
+    distinct(lacking).into_iter().map(|why| Failed::need(why).into()).collect()
 }
 
 /// Ids of `host::needs` that a scenario's layers, media and engines ask for.

@@ -44,6 +44,9 @@ fn is_one(many: &u32) -> bool {
     *many == 1
 }
 
+/// No probe takes a larger size: the number of a cache line of so much memory has 31 bits.
+pub const MOST_BYTES: u64 = 128 << 30;
+
 /// What stands in the brackets behind a probe's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
@@ -297,11 +300,13 @@ impl Argument {
             (Argument::None, Some(text)) => Err(format!("takes nothing in brackets, got \"{text}\"")),
             (Argument::Bytes { default, least }, text) => {
                 let bytes = text.map_or(Ok(default), units::parse_bytes)?;
-                match bytes < least {
-                    true => {
-                        Err(format!("{} is less than {}", units::show_size(bytes), units::show_size(least)))
+                let told = units::show_size;
+                match bytes {
+                    _ if bytes < least => Err(format!("{} is less than {}", told(bytes), told(least))),
+                    _ if bytes > MOST_BYTES => {
+                        Err(format!("{} is more than {}", told(bytes), told(MOST_BYTES)))
                     }
-                    false => Ok(Some(whole(bytes))),
+                    _ => Ok(Some(whole(bytes))),
                 }
             }
             (Argument::Time { default_ns }, text) => {
@@ -362,6 +367,7 @@ mod tests {
         assert!(ProbeSpec::parse("intger").unwrap_err().contains("known probes: integer, "));
         assert!(ProbeSpec::parse("copy(128MiB").unwrap_err().contains("no \")\""));
         assert!(ProbeSpec::parse("copy(1B)").unwrap_err().contains("is less than"));
+        assert!(ProbeSpec::parse("chase(1TiB)").unwrap_err().contains("is more than 128 GiB"));
         assert!(ProbeSpec::parse("integer(5)").unwrap_err().contains("takes nothing"));
     }
 }

@@ -454,7 +454,8 @@ impl Parts {
         };
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
-        probes::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("probe"))?;
+        let guests = place::guests_of(&self.stacks, &self.names);
+        probes::check(&self.stacks, &workloads, &guests).map_err(|fault| self.error(fault).key("probe"))?;
         self.notes.extend(probes::note_network(&self.stacks, &workloads));
         let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
         let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
@@ -475,7 +476,6 @@ impl Parts {
         self.note_depth();
         self.note_data(&workloads);
         let labs = place::labs_of(&self.stacks, &self.names);
-        let guests = place::guests_of(&self.stacks, &self.names);
         Ok(Scenario {
             labs,
             guests,

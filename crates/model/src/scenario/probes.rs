@@ -4,11 +4,12 @@ use super::draft::Draft;
 use super::error::{Fault, InputError, Origin};
 use super::values::Dialect;
 use super::words::JobWords;
-use super::{Agent, Medium, Stack, Workload};
+use super::{Agent, LayerSpec, Medium, Stack, Workload};
 use crate::layer::Role;
 use crate::layer::vm::{NET, TAP};
 use iotax_facts::place::Place;
 use iotax_probe::{Argument, ProbeSpec, Unit};
+use std::collections::BTreeMap;
 
 /// What a machine is measured by where nobody names a probe: the name of the profile too.
 pub const MACHINE: &str = "machine";
@@ -104,7 +105,11 @@ fn parted(list: &str) -> Vec<&str> {
 ///
 /// # Errors
 /// Which stack and which workload.
-pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
+pub(super) fn check(
+    stacks: &[Stack],
+    workloads: &[Workload],
+    guests: &BTreeMap<Place, LayerSpec>,
+) -> Result<(), Fault> {
     let unmeasured =
         workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack, stacks)));
     let unloaded =
@@ -125,8 +130,9 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Faul
     }
     let tool = workloads.iter().find(|workload| workload.probe.as_ref().is_some_and(ProbeSpec::is_tool));
     let own_guest = |stack: &&Stack| {
-        let guest = stack.layers.iter().find(|layer| layer.is(Role::Guest));
-        guest.is_some_and(|guest| guest.option("image").is_none())
+        let named = stack.places().into_iter().filter_map(|place| guests.get(&place));
+        let mut all = stack.layers.iter().filter(|layer| layer.is(Role::Guest)).chain(named);
+        all.any(|guest| guest.option("image").is_none())
     };
     if let Some((tool, stack)) = tool.zip(stacks.iter().find(own_guest)) {
         return Err(Fault::hint(

@@ -3,6 +3,7 @@
 //! their pages happened to lie, and no number of rounds cancels that.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
+use crate::spec::MOST_BYTES;
 use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
 use iotax_load::{Histogram, Random};
 use iotax_sys::pages::{HUGE, ask_for_huge};
@@ -12,8 +13,8 @@ use std::ops::Range;
 
 /// Bytes that a cache moves at once.
 const LINE: u64 = 64;
-/// Beyond it a chain's numbers would not fit.
-const MOST: u64 = LINE << 31;
+/// The numbers of a chain fit.
+const _: () = assert!(MOST_BYTES <= LINE << 31);
 
 /// From one buffer to another.
 pub(super) static COPY: Definition = Definition {
@@ -43,12 +44,8 @@ pub(super) static CHASE: Definition = Definition {
     prepare: |spec| prepare(spec, |spec| Ok(Box::new(Chase::new(spec)?))),
 };
 
-fn size(spec: &ProbeSpec) -> Result<u64, ProbeError> {
-    let bytes = spec.amount().unwrap_or(128 * MIB);
-    match bytes <= MOST {
-        true => Ok(bytes),
-        false => Err(ProbeError::Unfit(format!("probe {spec}: the size is at most 128 GiB"))),
-    }
+fn size(spec: &ProbeSpec) -> u64 {
+    spec.amount().unwrap_or(128 * MIB)
 }
 
 /// Elements that begin at a huge page.
@@ -105,7 +102,7 @@ struct Copy {
 }
 
 fn copy(spec: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
-    let bytes = size(spec)?;
+    let bytes = size(spec);
     // Of another value than zero: pages that were never written are all one.
     Ok(Box::new(Copy { from: Held::new(spec, bytes, 1)?, to: Held::new(spec, bytes, 2)? }))
 }
@@ -142,7 +139,7 @@ struct Chase {
 impl Chase {
     /// One circle through all lines (Sattolo): each line is put behind one that came before it.
     fn new(spec: &ProbeSpec) -> Result<Chase, ProbeError> {
-        let many = size(spec)? / LINE;
+        let many = size(spec) / LINE;
         let mut held = Held::new(spec, many, Line { next: 0 })?;
         let lines = held.all_mut();
         (0..many).for_each(|at| lines[at as usize].next = at as u32);
