@@ -2,7 +2,7 @@
 //! kernel, wake-ups, network, each with a verdict. It is a `run` whose stacks, loads and times are chosen.
 
 use super::progress::Progress;
-use super::{report, run, say_aside};
+use super::{plan, report, run, say_aside};
 use anyhow::{Context, Result};
 use iotax_layers::guest::{FINDINGS, NETWORK_NEEDS};
 use iotax_layers::needs;
@@ -41,6 +41,9 @@ pub struct Args {
     /// Time of each row, in place of --time
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "time")]
     budget: Option<Duration>,
+    /// Show the plan of the run, and do nothing
+    #[arg(long)]
+    plan: bool,
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -76,6 +79,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
             .iter_mut()
             .zip(["host", "guest"])
             .for_each(|(stack, name)| stack.name = name.to_owned());
+    }
+    if args.plan {
+        return plan::print(&scenario, None);
     }
     let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
     run::finish(&dir, result, &args.output)
@@ -136,6 +142,7 @@ mod tests {
             dir: "/".into(),
             time: Duration::from_secs(300),
             budget: None,
+            plan: false,
         };
         args.asked(network).unwrap()
     }

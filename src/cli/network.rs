@@ -2,7 +2,7 @@
 //! directions of a pair stand side by side.
 
 use super::progress::Progress;
-use super::{report, run};
+use super::{plan, report, run};
 use anyhow::Result;
 use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_units::exit::Failed;
@@ -32,6 +32,9 @@ pub struct Args {
     /// Time of each probe for all pairs together [default: 4 s per pair]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
+    /// Show the plan of the run, and do nothing
+    #[arg(long)]
+    plan: bool,
 }
 
 /// Runs the command.
@@ -51,6 +54,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     };
     let mut scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
     scenario.name = Some(format!("network of {}", args.places.join(", ")));
+    if args.plan {
+        return plan::print(&scenario, None);
+    }
     let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
     run::finish(&dir, result, &args.output)
 }

@@ -43,6 +43,7 @@ pub struct Args {
 }
 
 /// How a plan is shown.
+#[derive(Default)]
 pub struct View {
     /// Columns.
     width: usize,
@@ -50,6 +51,8 @@ pub struct View {
     colour: bool,
     /// Whether command lines are shown whole.
     commands: bool,
+    /// Whether it is said how they are.
+    hints: bool,
 }
 
 impl View {
@@ -67,11 +70,20 @@ impl View {
 /// # Errors
 /// Bad input, as `run` says it. Unmet needs are listed in the plan, and then the exit code says so.
 pub fn run(args: &Args) -> Result<u8> {
-    let scenario = args.asked.scenario()?;
-    let view = View { width: columns(), colour: std::io::stdout().is_terminal(), commands: args.commands };
-    let ready = ready(&scenario, &mut |text| say_aside(&text))?;
-    let lacks = ready.lacks(&scenario);
-    let text = show(&view, &scenario, ready)?;
+    print(&args.asked.scenario()?, Some(args.commands))
+}
+
+/// Prints the plan of a scenario, with `commands` as `--commands` does; `None`: the command has no such option.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
+    let colour = std::io::stdout().is_terminal();
+    let hints = commands == Some(false);
+    let view = View { width: columns(), colour, commands: commands.unwrap_or_default(), hints };
+    let ready = ready(scenario, &mut |text| say_aside(&text))?;
+    let lacks = ready.lacks(scenario);
+    let text = show(&view, scenario, ready)?;
     if view.colour {
         say_in_colour(&text)?
     } else {
@@ -141,7 +153,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     };
     text += &lines(view, &(more + &published(scenario)));
     text += &marked(view, "warning", &[ground.guest_warnings()?, survey.warnings].concat());
-    if guests && !view.commands {
+    if guests && view.hints {
         text += &marked(view, "hint", &["--commands shows the command lines of QEMU".to_owned()]);
     }
     Ok(text)
@@ -443,8 +455,12 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
         true => format!(" plus up to {before:.0} s for the pilot and the baseline alone"),
         false => String::new(),
     };
+    let each = match (format!("{least:.0} s"), format!("{most:.0} s")) {
+        (least, most) if least == most => most,
+        (least, most) => format!("{least} to {most}"),
+    };
     format!(
-        "measuring: {}, {least:.0} s to {most:.0} s each{before}; at most {in_all} in total: {how}\n{written}",
+        "measuring: {}, {each} each{before}; at most {in_all} in total: {how}\n{written}",
         counted(workloads as u64, "workload", "workloads")
     )
 }
@@ -615,7 +631,7 @@ mod tests {
     fn one_drive_of_a_lab_is_not_told_as_several() {
         let of = |medium: &str| {
             let scenario = from_stacks(&[medium.to_owned()], &Request::default()).unwrap();
-            labs(&View { width: 200, colour: false, commands: false }, &scenario)
+            labs(&View { width: 200, ..View::default() }, &scenario)
         };
         assert!(of("nvme0 @lab").contains("with 1 NVMe drive of 1 GiB, 2 vCPUs"), "{}", of("nvme0 @lab"));
         assert!(
@@ -628,7 +644,7 @@ mod tests {
     #[test]
     fn drives_of_other_hosts_that_are_written_are_told_with_what_they_need() {
         let of = |stack: &str, more: &[(&str, &str)]| {
-            let view = View { width: 400, colour: false, commands: false };
+            let view = View { width: 400, ..View::default() };
             let more = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
             let asked = Request { words: more, ..Request::default() };
             hosts(&view, &from_stacks(&[stack.to_owned()], &asked).unwrap())

@@ -128,11 +128,11 @@ fn not_found(real: &[&Comparison]) -> String {
     }
 }
 
-/// Whose limit withheld the verdict.
+/// Whose limit withheld the verdict. A sentence does not begin with the name of a stack.
 fn at_limit(one: &Comparison) -> Option<String> {
     let Refusal::AtLimit { of_baseline, limit } = one.rate.verdict.reason()? else { return None };
     let whose = if *of_baseline { &one.against } else { &one.stack };
-    Some(format!("{whose} ran at a limit, which hides its cost: {limit}"))
+    Some(format!("a limit hides the cost of {whose}: {limit}"))
 }
 
 /// The bound that holds of all of them together.

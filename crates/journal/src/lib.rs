@@ -48,6 +48,14 @@ pub enum StoreError {
         /// The cause.
         source: std::io::Error,
     },
+    /// There is no folder for runs, and none could be made.
+    #[error("cannot make the folder of runs {}: {source}; hint: name another: --runs FOLDER, or IOTAX_RUNS", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
     /// No space left, or over quota; what was stored before is whole.
     #[error("cannot store the run in {}: {source}; what was stored before is whole; hint: free some space, or set IOTAX_RUNS to a larger file system", path.display())]
     Full {

@@ -412,7 +412,7 @@ impl Session<'_> {
             Until::Time(seconds) => seconds,
             Until::AsBefore { .. } => self.seconds(&workload.name).budget_s / self.ways(layout) as f64,
         };
-        let subject = workload.subject() + &self.part_of(layout, planned);
+        let subject = workload.subject() + &self.part_of(layout, planned, workload);
         self.observer.tell(Event::Workload { subject, spent_s, budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // A stream of its own for every visit: a resumed run must not draw the same orders again.
@@ -479,15 +479,24 @@ impl Session<'_> {
         }
     }
 
-    /// `, half 1 of 2 (the stacks swap their equal files in between)`, where one set is visited several times.
-    fn part_of(&self, layout: &Layout, planned: Planned) -> String {
+    /// `, half 1 of 2 (the stacks swap their equal files in between)`, where one set is visited several times. Probes have no files.
+    fn part_of(
+        &self,
+        layout: &Layout,
+        planned: Planned,
+        workload: &iotax_model::scenario::Workload,
+    ) -> String {
         let ways = self.ways(layout);
         if layout.sets.len() > 1 || ways == 1 {
             return String::new();
         }
         let part = if ways == 2 { "half" } else { "part" };
-        let between = if layout.siblings() > 1 { "swap their equal files" } else { "are set up again" };
-        format!(", {part} {} of {ways} (the stacks {between} in between)", planned.number + 1)
+        let between = match layout.siblings() {
+            _ if workload.probe.is_some() => "",
+            1 => " (the stacks are set up again in between)",
+            _ => " (the stacks swap their equal files in between)",
+        };
+        format!(", {part} {} of {ways}{between}", planned.number + 1)
     }
 
     fn after_visit(

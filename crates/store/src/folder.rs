@@ -16,14 +16,16 @@ impl Store {
     /// Makes the folder of runs where needed (0700) and checks it and all above it.
     ///
     /// # Errors
-    /// [`StoreError::Unsafe`], [`StoreError::System`].
+    /// [`StoreError::Unsafe`], [`StoreError::NoFolder`].
     pub fn open(runs_dir: &Path) -> Result<Store, StoreError> {
         let runs_dir =
             std::path::absolute(runs_dir).map_err(|error| StoreError::system("resolve", runs_dir, error))?;
         check_links(&runs_dir)?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        builder.create(&runs_dir).map_err(|error| StoreError::system("make", &runs_dir, error))?;
+        builder
+            .create(&runs_dir)
+            .map_err(|source| StoreError::NoFolder { path: runs_dir.clone(), source })?;
         Ok(Store { runs_dir: ours(&runs_dir)? })
     }
 

@@ -137,7 +137,7 @@ mod tests {
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
-        shown(&View { width: 100, colour: false, commands: false }, &ground).unwrap()
+        shown(&View { width: 100, ..View::default() }, &ground).unwrap()
     }
 
     #[test]

@@ -259,7 +259,7 @@ mod tests {
         let guest_parts = Some(Parts::made_up());
         let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts, tag };
         let plan = ground.set(&layout.sets[0], 0).unwrap();
-        let view = View { width: 80, colour: false, commands };
+        let view = View { width: 80, commands, ..View::default() };
         steps(&view, &plan, &scenario.stacks) + &targets(&view, &plan, &scenario.stacks, "measure")
     }
 

@@ -4,7 +4,8 @@ use super::visit::{
     self, Asked, Printed, Reading, Tool, ask, last_words, ns, number, shown, units, version_behind,
     whole_number,
 };
-use crate::{Argument, Definition, Unit};
+use crate::spec::Probe;
+use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
 use iotax_load::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub(super) const DEFINITION: Definition = Definition {
         ("switch", BOGO, "messages to another process, which switch to it"),
         ("pipe", BOGO, "writes of 512 bytes into a pipe that another process reads"),
         (
-            "cyclic",
+            CYCLIC,
             Unit::Time("wake-up after 100 us under SCHED_DEADLINE"),
             "lateness of a timer of 100 us; needs root",
         ),
@@ -34,8 +35,18 @@ pub(super) const DEFINITION: Definition = Definition {
     program: Some(("stress-ng", "stress-ng")),
     shortest_slice_ns: 1_000_000_000,
     needs_peer: false,
-    prepare: |spec| visit::prepare(spec, &DEFINITION, &TOOL),
+    prepare,
 };
+
+const CYCLIC: &str = "cyclic";
+
+fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
+    if spec.argument.as_deref() == Some(CYCLIC) && !rustix::process::geteuid().is_root() {
+        let why = "needs root, for SCHED_DEADLINE; hint: run iotax as root there, or name the probe wakeup";
+        return Err(ProbeError::Unfit(format!("{spec} {why}")));
+    }
+    visit::prepare(spec, &DEFINITION, &TOOL)
+}
 
 const TOOL: Tool = Tool {
     label: "stress-ng",
@@ -112,7 +123,7 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     let figures = Figures::read(asked.test(), printed)?;
     let operations = figures.text("bogo-ops")?;
     let mut read = units(whole_number(operations, operations)?);
-    if asked.test() == "cyclic" {
+    if asked.test() == CYCLIC {
         read.latency = lateness(printed)?;
         read.ios = read.latency.count();
     }
@@ -154,7 +165,7 @@ mod tests {
     use super::*;
 
     const CPU: &str = include_str!("samples/stress-ng-0.15.06-cpu.yaml");
-    const CYCLIC: &str = include_str!("samples/stress-ng-0.15.06-cyclic.yaml");
+    const CYCLIC_YAML: &str = include_str!("samples/stress-ng-0.15.06-cyclic.yaml");
     const CYCLIC_LOG: &str = include_str!("samples/stress-ng-0.15.06-cyclic.log");
 
     #[test]
@@ -168,7 +179,7 @@ mod tests {
 
     #[test]
     fn cyclic_keeps_the_percentiles_that_are_printed() {
-        let reading = read_sample("stress-ng(cyclic)", &TOOL, CYCLIC, CYCLIC_LOG).unwrap();
+        let reading = read_sample("stress-ng(cyclic)", &TOOL, CYCLIC_YAML, CYCLIC_LOG).unwrap();
         let times = &reading.read.latency;
         assert_eq!((reading.read.ios, times.count()), (7824, 7824));
         for (share, ns) in
@@ -186,7 +197,7 @@ mod tests {
         let skipped = "stress-ng: warn:  [7] cyclic: stressor will be skipped, need CAP_SYS_NICE\n";
         let why = reads("stress-ng(cyclic)", &TOOL, "---\n...\n", skipped).unwrap_err();
         assert!(why.contains("will be skipped"), "{why}");
-        assert!(reads("stress-ng(cyclic)", &TOOL, CYCLIC, "").unwrap_err().contains("no percentiles"));
+        assert!(reads("stress-ng(cyclic)", &TOOL, CYCLIC_YAML, "").unwrap_err().contains("no percentiles"));
         assert!(reads("stress-ng(vm)", &TOOL, CPU, "").unwrap_err().contains("instead of \"vm\""));
         let other = CPU.replace("wall-clock-time", "real-time");
         assert!(
