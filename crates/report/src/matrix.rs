@@ -1,5 +1,5 @@
 //! Stacks by workloads, as people publish them: a row with the figures of each stack, and below it a row with their share of
-//! the baseline's.
+//! the baseline's. Of many loads, a row for each load.
 
 use super::number::{Shown, share};
 use super::probes;
