@@ -11,7 +11,7 @@ use iotax_measure::session::Outcome;
 use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_report::json;
-use iotax_stats::bucket::{Bucket, Figure, Shape};
+use iotax_stats::bucket::{Figure, Shape};
 use iotax_steps::guest::qmp::Qmp;
 use iotax_steps::guest::throttle;
 use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE, code_of};
@@ -90,9 +90,6 @@ struct Line {
     /// Of a network: its rate in bytes a second with the headers of Ethernet.
     #[serde(skip_serializing_if = "Option::is_none")]
     on_wire: Option<f64>,
-    /// I/Os or bytes that the load has in flight; `None` of a network.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<f64>,
     /// Of a limit that the other unit's course has found as well.
     note: Option<String>,
     /// Settings that hold for it.
@@ -198,7 +195,6 @@ fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
         true => set.of == Limited::Sent,
         false => set.of.holds_for(writes, counts_bytes),
     });
-    let job = (!network).then(|| course.kind.job());
     Line {
         direction: match (network, writes) {
             (false, false) => "read",
@@ -220,7 +216,6 @@ fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
         refused: course.found.err().map(|why| why.to_string()),
         burst_may_be_larger: course.may_have_begun_empty(),
         on_wire: reached(course).and_then(|rate| course.on_wire(rate)).map(|[_, bytes]| bytes),
-        queue: job.map(|job| f64::from(job.iodepth) * if bytes { job.bs as f64 } else { 1.0 }),
         note,
         settings: holds.cloned().collect(),
         points: course.points.clone(),
@@ -306,9 +301,6 @@ impl Line {
         };
         let below = if of_network { "the network's" } else { "the drive's" };
         match self.found {
-            Some(Shape::Bucket(found)) if self.is_in_flight(&found) => {
-                format!("limited to {}, without a burst beyond what is in flight", rate(found.rate.value))
-            }
             Some(Shape::Bucket(found)) => format!(
                 "limited to {} after a burst of {}{}",
                 rate(found.rate.value),
@@ -339,11 +331,6 @@ impl Line {
         }
     }
 
-    /// Whether a burst is no more than the load has in flight, which passes at once under any limiter.
-    fn is_in_flight(&self, found: &Bucket) -> bool {
-        self.queue.is_some_and(|queue| found.burst.value <= 2.0 * queue)
-    }
-
     /// A setting that a rate is at.
     fn met(&self, rate: f64) -> Option<&SetLimit> {
         let shown = self.on_wire.unwrap_or(rate);
@@ -357,9 +344,6 @@ impl Line {
     fn details(&self) -> String {
         let percent = |figure: Figure| format!("+- {:.2} %", 200.0 * figure.error / figure.value);
         let sure = match self.found {
-            Some(Shape::Bucket(found)) if self.is_in_flight(&found) => {
-                format!("; rate {}", percent(found.rate))
-            }
             Some(Shape::Bucket(found)) => {
                 format!(
                     "; rate {}, burst {}, {:.1} times as fast at first",
@@ -395,7 +379,7 @@ mod tests {
     use super::*;
     use clap::Parser;
     use iotax_measure::course::Frame;
-    use iotax_stats::bucket::Unfit;
+    use iotax_stats::bucket::{Bucket, Unfit};
 
     fn course(writes: bool, bytes: bool, rate: f64, burst: f64) -> Course {
         let figure = |value: f64| Figure { value, error: value / 1000.0 };
@@ -441,15 +425,6 @@ mod tests {
         let (of_ios, of_bytes) = (set(Limited::WriteIos, 500.0), set(Limited::WriteBytes, 9e9));
         let text = line_of(&both[1], &both, &[of_ios, of_bytes]).text();
         assert!(text.contains("set: sda: 500 writes a second") && !text.contains("bytes a second"), "{text}");
-    }
-
-    #[test]
-    fn what_a_load_has_in_flight_is_no_burst() {
-        let all = [course(false, false, 600.0, 37.0)];
-        assert!(line_of(&all[0], &all, &[]).text().starts_with(
-            "reads: limited to 600 I/Os a second, without a burst beyond what is in flight (found in 5.2 s of 4k random reads \
-             at iodepth 32; rate +- 0.20 %)"
-        ));
     }
 
     #[test]
