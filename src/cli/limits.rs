@@ -96,6 +96,9 @@ struct Line {
     settings: Vec<SetLimit>,
     /// Seconds, and I/Os or bytes until then.
     points: Vec<(f64, f64)>,
+    /// What one request counts: a limiter may let the one pass that overflows the bucket.
+    #[serde(skip)]
+    block: f64,
 }
 
 /// Runs the command.
@@ -219,6 +222,11 @@ fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
         note,
         settings: holds.cloned().collect(),
         points: course.points.clone(),
+        block: match (network, bytes) {
+            (true, _) => 0.0,
+            (false, true) => course.kind.job().bs as f64,
+            (false, false) => 1.0,
+        },
     }
 }
 
@@ -342,13 +350,16 @@ impl Line {
     }
 
     fn details(&self) -> String {
-        let percent = |figure: Figure| format!("+- {:.2} %", 200.0 * figure.error / figure.value);
+        let within = |figure: Figure, more: f64| {
+            format!("+- {:.2} %", 100.0 * (2.0 * figure.error + more) / figure.value)
+        };
+        let percent = |figure: Figure| within(figure, 0.0);
         let sure = match self.found {
             Some(Shape::Bucket(found)) => {
                 format!(
                     "; rate {}, burst {}, {:.1} times as fast at first",
                     percent(found.rate),
-                    percent(found.burst),
+                    within(found.burst, self.block),
                     found.peak / found.rate.value
                 )
             }
@@ -408,7 +419,7 @@ mod tests {
         assert_eq!(
             line_of(&all[0], &all, &settings).text(),
             "reads: limited to 1,000 I/Os a second after a burst of 5,000 I/Os (found in 5.2 s of 4k random reads at iodepth 32; \
-             rate +- 0.20 %, burst +- 0.20 %, 20.0 times as fast at first; set: sda: 1000 reads a second (io.max))"
+             rate +- 0.20 %, burst +- 0.22 %, 20.0 times as fast at first; set: sda: 1000 reads a second (io.max))"
         );
     }
 
