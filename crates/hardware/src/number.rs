@@ -176,11 +176,17 @@ pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
         return Some((if bytes[0] == b'-' { -value } else { value }, at, decimals));
     }
     let end = at + exponent;
+    let power: i32 = text[at..end].get(1..).map_or(Ok(0), str::parse).ok()?;
+    if power.abs() > MOST_POWER {
+        return None;
+    }
     Some((parsed(&text[..end])?, end, decimals))
 }
 
 /// No tool prints more, and in any unit it is still a number.
 const LARGEST: f64 = 1e60;
+/// The same of a power of ten, which the rounding of a 0 has too.
+const MOST_POWER: i32 = 60;
 
 /// The number that a text is; `None` of none, and of one that a unit could make infinite.
 pub fn parsed(text: &str) -> Option<f64> {
