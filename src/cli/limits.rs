@@ -190,7 +190,7 @@ fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> Li
 }
 
 fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
-    let Kind { network, writes, bytes } = course.kind;
+    let Kind { network, writes, bytes, .. } = course.kind;
     let note = same_limit(course, all);
     // That of the other unit is then the one that is met.
     let counts_bytes = bytes != note.is_some();
@@ -250,8 +250,8 @@ fn reached(course: &Course) -> Option<f64> {
 /// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or in bytes; of a network, datagrams and
 /// streams where they agree in frames or in bytes on the wire.
 fn same_limit(course: &Course, all: &[Course]) -> Option<String> {
-    let Kind { network, writes, bytes } = course.kind;
-    let other = all.iter().find(|other| other.kind == Kind { network, writes, bytes: !bytes })?;
+    let Kind { network, writes, bytes, .. } = course.kind;
+    let other = all.iter().find(|other| (other.kind.writes, other.kind.bytes) == (writes, !bytes))?;
     let (small, large) = if bytes { (other, course) } else { (course, other) };
     let (ios, rate) = (held(small)?, held(large)?);
     let agree = |a: f64, b: f64| (a / b - 1.0).abs() < AT;
@@ -397,7 +397,7 @@ mod tests {
         let found =
             Bucket { rate: figure(rate), burst: figure(burst), peak: 20.0 * rate, knee_s: 0.3, tail_s: 4.9 };
         Course {
-            kind: Kind { network: false, writes, bytes },
+            kind: Kind { network: false, writes, bytes, fine: false },
             frame: None,
             rested_s: 10.0,
             points: vec![(0.0, 0.0), (5.2, burst + 5.2 * rate)],
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn a_network_s_limit_is_compared_on_the_wire() {
         let frame = |payload, headers| Some(Frame { payload, headers });
-        let kind = |writes, bytes| Kind { network: true, writes, bytes };
+        let kind = |writes, bytes| Kind { network: true, writes, bytes, fine: false };
         // 80 Mbit/s, of 1448 bytes in 1514, and of 64 in 106.
         let streams = Course {
             kind: kind(true, true),

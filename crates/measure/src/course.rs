@@ -35,6 +35,10 @@ const LONG_DRAIN_S: f64 = 0.005;
 const LEAST_POINTS: f64 = 200.0;
 /// What was found is looked at so often while a course goes on.
 const LOOKS_EVERY_S: f64 = 0.5;
+/// A burst of fewer blocks is known to worse than 5 %: a limiter may let the one pass that overflows its bucket.
+const FEW_BLOCKS: f64 = 20.0;
+/// Rates of one limit differ by at most this.
+const SAME_RATE: f64 = 0.03;
 /// A course ends early when its rate and its burst are as sure as this (standard errors) ...
 const SURE: [f64; 2] = [0.002, 0.01];
 /// ... and so much has been seen of the rate.
@@ -91,21 +95,23 @@ pub struct Kind {
     /// Large blocks in a row, or streams, which a limit on bytes stops first, else small random ones, or small datagrams, which one on
     /// I/Os or packets does.
     pub bytes: bool,
+    /// Blocks of 64 KiB in place of 1 MiB, of which too few came through to find a burst.
+    pub fine: bool,
 }
 
 impl Kind {
     const ALL: [Kind; 4] = [
-        Kind { network: false, writes: false, bytes: false },
-        Kind { network: false, writes: false, bytes: true },
-        Kind { network: false, writes: true, bytes: false },
-        Kind { network: false, writes: true, bytes: true },
+        Kind { network: false, writes: false, bytes: false, fine: false },
+        Kind { network: false, writes: false, bytes: true, fine: false },
+        Kind { network: false, writes: true, bytes: false, fine: false },
+        Kind { network: false, writes: true, bytes: true, fine: false },
     ];
 
     const OF_NETWORK: [Kind; 4] = [
-        Kind { network: true, writes: true, bytes: true },
-        Kind { network: true, writes: false, bytes: true },
-        Kind { network: true, writes: true, bytes: false },
-        Kind { network: true, writes: false, bytes: false },
+        Kind { network: true, writes: true, bytes: true, fine: false },
+        Kind { network: true, writes: false, bytes: true, fine: false },
+        Kind { network: true, writes: true, bytes: false, fine: false },
+        Kind { network: true, writes: false, bytes: false, fine: false },
     ];
 
     /// The load of a network.
@@ -122,11 +128,12 @@ impl Kind {
 
     /// The load of a device or file.
     pub fn job(self) -> Job {
+        let (large, depth) = if self.fine { (1 << 16, 32) } else { (1 << 20, 8) };
         let (rw, bs, iodepth) = match (self.writes, self.bytes) {
             (false, false) => (Rw::RandRead, 4096, 32),
-            (false, true) => (Rw::Read, 1 << 20, 8),
+            (false, true) => (Rw::Read, large, depth),
             (true, false) => (Rw::RandWrite, 4096, 32),
-            (true, true) => (Rw::Write, 1 << 20, 8),
+            (true, true) => (Rw::Write, large, depth),
         };
         Job { name: rw.word().into(), rw, bs, iodepth, ..Job::default() }
     }
@@ -139,7 +146,11 @@ impl Kind {
             return format!("{what} {} the other end", if self.writes { "to" } else { "from" });
         }
         let job = self.job();
-        let (what, order) = if self.bytes { ("1M", "sequential") } else { ("4k", "random") };
+        let (what, order) = match (self.bytes, self.fine) {
+            (true, true) => ("64k", "sequential"),
+            (true, false) => ("1M", "sequential"),
+            (false, _) => ("4k", "random"),
+        };
         format!("{what} {order} {} at iodepth {}", if self.writes { "writes" } else { "reads" }, job.iodepth)
     }
 }
@@ -185,6 +196,29 @@ impl Course {
         match &self.found {
             Ok(Shape::Bucket(bucket)) => Some(bucket),
             _ => None,
+        }
+    }
+
+    fn lasted_s(&self) -> f64 {
+        self.points.last().map_or(0.0, |point| point.0)
+    }
+
+    /// Whether too few blocks came through, in all or in the burst, to tell the burst.
+    fn is_coarse(&self) -> bool {
+        let Kind { network: false, bytes: true, fine: false, .. } = self.kind else { return false };
+        match &self.found {
+            Ok(Shape::Bucket(bucket)) => bucket.burst.value < FEW_BLOCKS * self.kind.job().bs as f64,
+            Ok(_) => false,
+            Err(why) => matches!(why, Unfit::Short(_)),
+        }
+    }
+
+    /// Whether a course of finer blocks shows the same limit, or one where this shows none.
+    fn is_shown_by(&self, finer: &Course) -> bool {
+        match (self.bucket(), finer.bucket()) {
+            (Some(own), Some(other)) => (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE,
+            (None, _) => finer.found.is_ok(),
+            (Some(_), None) => false,
         }
     }
 
@@ -344,7 +378,19 @@ impl Session<'_> {
             let Some(course) = course else { return Ok(Outcome::Interrupted) };
             // One bucket may be for reads and writes, I/Os and bytes alike.
             refill_s = refill_s.max(course.refill_s());
-            courses.done.push(course);
+            let finer = match course.is_coarse() {
+                true => {
+                    let kind = Kind { fine: true, ..kind };
+                    // A bucket that is not known yet is full again after as long as it was drawn from.
+                    let rest_s = if course.bucket().is_some() { refill_s } else { course.lasted_s() };
+                    match self.of_device(spec, rest_s.max(refill_s), places, (ready, member), kind)? {
+                        None => return Ok(Outcome::Interrupted),
+                        finer => finer,
+                    }
+                }
+                false => None,
+            };
+            courses.done.push(finer.filter(|finer| course.is_shown_by(finer)).unwrap_or(course));
         }
         Ok(Outcome::Complete)
     }
@@ -566,7 +612,7 @@ mod tests {
             (true, 200.0, 50.0),
             (true, 20.0, 10.0),
         ] {
-            let kind = Kind { network: false, writes: false, bytes };
+            let kind = Kind { network: false, writes: false, bytes, fine: false };
             let tape = limited(kind, (burst, rate, if bytes { 2000.0 } else { 60_000.0 }), 10.0);
             let unit = if bytes { tape.block as f64 } else { 1.0 };
             let Ok(Shape::Bucket(found)) = find(&tape.points) else {
@@ -582,8 +628,27 @@ mod tests {
     }
 
     #[test]
+    fn small_bursts_of_bytes_are_looked_for_in_finer_blocks() {
+        let course = |fine, all: (f64, f64, f64)| {
+            let kind = Kind { network: false, writes: false, bytes: true, fine };
+            let Tape { points, ios, .. } = limited(kind, all, 10.0);
+            Course { kind, rested_s: 5.0, found: find(&points), points, ios, bytes: 0, frame: None }
+        };
+        let coarse = course(false, (2.0, 20.0, 2000.0));
+        assert!(coarse.is_coarse() && !course(false, (60.0, 20.0, 2000.0)).is_coarse());
+        let fine = course(true, (32.0, 320.0, 32_000.0));
+        assert!(coarse.is_shown_by(&fine) && !fine.is_coarse());
+        let burst = fine.bucket().unwrap().burst.value;
+        assert!((burst / f64::from(2 << 20) - 1.0).abs() < 0.05, "{burst}");
+        let of_ios = course(true, (32.0, 200.0, 32_000.0));
+        assert!(!coarse.is_shown_by(&of_ios), "a limit on I/Os, which small blocks meet first");
+        let short = course(false, (2.0, 4.0, 2000.0));
+        assert!(short.found.is_err() && short.is_coarse() && short.is_shown_by(&fine));
+    }
+
+    #[test]
     fn what_may_be_written_bounds_every_slice() {
-        let mut tape = Tape::of(Kind { network: false, writes: true, bytes: true }, 10.0);
+        let mut tape = Tape::of(Kind { network: false, writes: true, bytes: true, fine: false }, 10.0);
         assert_eq!(tape.next(None), Bound::Time { ns: FIRST_SLICE_NS });
         let Bound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
         assert!(bytes <= 32 << 20);
