@@ -378,19 +378,16 @@ impl Session<'_> {
             let Some(course) = course else { return Ok(Outcome::Interrupted) };
             // One bucket may be for reads and writes, I/Os and bytes alike.
             refill_s = refill_s.max(course.refill_s());
-            let finer = match course.is_coarse() {
-                true => {
-                    let kind = Kind { fine: true, ..kind };
-                    // A bucket that is not known yet is full again after as long as it was drawn from.
-                    let rest_s = if course.bucket().is_some() { refill_s } else { course.lasted_s() };
-                    match self.of_device(spec, rest_s.max(refill_s), places, (ready, member), kind)? {
-                        None => return Ok(Outcome::Interrupted),
-                        finer => finer,
-                    }
-                }
-                false => None,
-            };
-            courses.done.push(finer.filter(|finer| course.is_shown_by(finer)).unwrap_or(course));
+            if !course.is_coarse() {
+                courses.done.push(course);
+                continue;
+            }
+            let kind = Kind { fine: true, ..kind };
+            // A bucket that is not known yet is full again after as long as it was drawn from.
+            let rest_s = if course.bucket().is_some() { refill_s } else { refill_s.max(course.lasted_s()) };
+            let finer = self.of_device(spec, rest_s, places, (ready, member), kind)?;
+            let Some(finer) = finer else { return Ok(Outcome::Interrupted) };
+            courses.done.push(if course.is_shown_by(&finer) { finer } else { course });
         }
         Ok(Outcome::Complete)
     }

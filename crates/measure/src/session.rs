@@ -24,7 +24,7 @@ use iotax_host::guard::marker;
 use iotax_layers::{Exposed, guest};
 use iotax_load::TargetSpec;
 use iotax_model::record::{Record, WARNING_KINDS, Warning};
-use iotax_model::scenario::{Medium, Regime, Scenario, Stack};
+use iotax_model::scenario::{Medium, Regime, Scenario, Stack, Workload};
 use iotax_stats::rounds::{Round, RoundKind};
 use iotax_stats::schedule::Schedule;
 use iotax_stats::steady::SteadySpec;
@@ -480,12 +480,7 @@ impl Session<'_> {
     }
 
     /// `, half 1 of 2 (the stacks swap their equal files in between)`, where one set is visited several times. Probes have no files.
-    fn part_of(
-        &self,
-        layout: &Layout,
-        planned: Planned,
-        workload: &iotax_model::scenario::Workload,
-    ) -> String {
+    fn part_of(&self, layout: &Layout, planned: Planned, workload: &Workload) -> String {
         let ways = self.ways(layout);
         if layout.sets.len() > 1 || ways == 1 {
             return String::new();

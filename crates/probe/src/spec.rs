@@ -300,11 +300,11 @@ impl Argument {
             (Argument::None, Some(text)) => Err(format!("takes nothing in brackets, got \"{text}\"")),
             (Argument::Bytes { default, least }, text) => {
                 let bytes = text.map_or(Ok(default), units::parse_bytes)?;
-                let told = units::show_size;
+                let size = units::show_size;
                 match bytes {
-                    _ if bytes < least => Err(format!("{} is less than {}", told(bytes), told(least))),
+                    _ if bytes < least => Err(format!("{} is less than {}", size(bytes), size(least))),
                     _ if bytes > MOST_BYTES => {
-                        Err(format!("{} is more than {}", told(bytes), told(MOST_BYTES)))
+                        Err(format!("{} is more than {}", size(bytes), size(MOST_BYTES)))
                     }
                     _ => Ok(Some(whole(bytes))),
                 }

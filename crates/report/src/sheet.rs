@@ -533,12 +533,9 @@ pub(super) const STACKS: &str = "Stacks";
 /// What stacks are that are called otherwise, each once, and the generator with the reason for it: of all, where they had the same.
 pub(super) fn stacks_in_full(findings: &Findings) -> Vec<(String, String)> {
     let rows = || findings.workloads.iter().flat_map(|workload| &workload.rows);
-    let stacks: Vec<&Row> = rows().fold(Vec::new(), |mut stacks, row| {
-        if stacks.iter().all(|other: &&Row| other.stack != row.stack) {
-            stacks.push(row);
-        }
-        stacks
-    });
+    let names = distinct(rows().map(|row| &row.stack));
+    let stacks: Vec<&Row> =
+        names.into_iter().filter_map(|name| rows().find(|row| row.stack == *name)).collect();
     let engines: Vec<String> = stacks.iter().map(|row| engines_of(findings, &row.stack)).collect();
     let known: BTreeSet<&String> = engines.iter().filter(|engine| !engine.is_empty()).collect();
     let each = known.len() > 1;

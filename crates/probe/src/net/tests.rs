@@ -200,8 +200,7 @@ fn clients_do_not_meet_each_other() {
         let spec = spec(text, &server);
         thread::spawn(move || {
             let mut probe = prepare(&spec).unwrap();
-            // On a busy machine a thread may miss the window of a slice.
-            (0..4).map(|_| measured(&mut probe, 200).read.ios).max().unwrap()
+            (0..4).map(|_| measured(&mut probe, 200).read.ios).min().unwrap()
         })
     };
     let all = ["tcp(both)", "tcp(receive)", "rr", "rr(udp)", "udp(both)", "udp(small-receive)"].map(run);
@@ -462,22 +461,18 @@ fn a_stream_is_quiet_after_a_slice_and_all_that_was_sent_has_arrived() {
     let watch = far.try_clone().unwrap();
     let (mut sends, mut receives) =
         (flow(Socket::Stream(near), Role::Send, false), flow(Socket::Stream(far), Role::Send, true));
-    let (mut all_sent, mut all_arrived) = (0, 0);
     for _ in 0..5 {
         let order = soon(10);
         let (arrived, sent) = thread::scope(|scope| {
             let sent = scope.spawn(|| sends.run(&order).unwrap());
             (receives.run(&order).unwrap(), sent.join().unwrap())
         });
-        all_sent += sent.units + sent.outside;
-        all_arrived += arrived.units + arrived.outside;
+        assert!(sent.units + sent.outside > 0 && arrived.units + arrived.outside > 0);
         thread::sleep(Duration::from_millis(20));
         watch.set_nonblocking(true).unwrap();
         assert_eq!(watch.peek(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock);
         watch.set_nonblocking(false).unwrap();
     }
-    // On a busy machine a thread may come after the window of a slice.
-    assert!(all_sent > 0 && all_arrived > 0);
 }
 
 /// Passes datagrams on and drops, doubles and swaps some; gives how many of those sent in the window it dropped, and how many it

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 const UP_WITHIN: Duration = Duration::from_secs(300);
 /// What a wait for a healthy cluster is for: who is to do what.
 const BECOME_HEALTHY: (&str, &str) = ("the cluster", "become healthy");
-/// So long after a look that found it in a state, the next must, too: groups lag up to 5 s behind the map of OSDs.
+/// A state must hold for this time: placement groups follow the map of OSDs within 5 s.
 const SETTLES: Duration = Duration::from_secs(5);
 /// How Ceph begins a device or file of an OSD; the OSD's UUID follows.
 const LABEL: &str = "bluestore block device\n";
@@ -259,12 +259,12 @@ fn wait_settled(
     cluster: &Cluster,
     system: &mut RealSystem,
     limit: Duration,
-    told: (&str, &str),
+    task: (&str, &str),
     is_done: impl Fn(&ClusterStatus) -> bool,
 ) -> Result<()> {
     let start = Instant::now();
     loop {
-        wait(cluster, system, limit.saturating_sub(start.elapsed()), told, &is_done)?;
+        wait(cluster, system, limit.saturating_sub(start.elapsed()), task, &is_done)?;
         thread::sleep(SETTLES);
         if is_done(&cluster.status()?) {
             return Ok(());
