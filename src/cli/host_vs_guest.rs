@@ -3,7 +3,7 @@
 
 use super::progress::Progress;
 use super::{plan, report, run, say_aside};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use iotax_layers::guest::{FINDINGS, NETWORK_NEEDS};
 use iotax_layers::needs;
 use iotax_model::scenario::check::{Request, from_arguments};
@@ -111,7 +111,10 @@ impl Args {
         let stacks = match self.what.as_slice() {
             [] => {
                 let dir = self.dir.canonicalize();
-                let dir = dir.with_context(|| format!("cannot use the folder {}", self.dir.display()))?;
+                let dir = dir.map_err(|error| {
+                    let hint = "hint: name a folder that exists: --dir FOLDER";
+                    Failed::input(format!("cannot use the folder {}: {error}; {hint}", self.dir.display()))
+                })?;
                 let medium = format!("file:{}", dir.join(FILE).display());
                 vec![medium.clone(), guest(&medium)]
             }
