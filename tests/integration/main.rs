@@ -7,6 +7,7 @@ mod audit;
 mod bad_input;
 mod ceph;
 mod compare;
+mod conservation;
 mod crash;
 mod disturbed;
 mod durability;

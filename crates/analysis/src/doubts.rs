@@ -4,10 +4,10 @@
 
 use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::WorkloadView;
-use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
+use super::{arc, confounders, conservation, efficiency, found_data, generator, neighbours, resized};
 use iotax_facts::machine::{Device, Facts};
 use iotax_model::layer::spdk::SOCKET;
-use iotax_model::record::{Generator, MACHINES, Place, Slice, SpdkTarget};
+use iotax_model::record::{Generator, MACHINES, Place, Slice, SpdkTarget, TRAFFIC};
 use iotax_model::scenario::{LayerSpec, Stack};
 use iotax_stats::{Verdict, alike};
 use iotax_store::RunData;
@@ -33,6 +33,7 @@ const CHECKS: &[ValidityCheck] = &[
     littles_law,
     held_by_the_cache,
     answered_by_a_cache,
+    not_conserved,
     held_by_the_arc,
     |case| resized::of(case.reading, case.at),
     faster_than_below,
@@ -247,6 +248,9 @@ const FROM_THE_DEVICE: f64 = 0.9;
 
 /// Reads that never came to the device: a cache of a layer or the host had them, or nothing was ever written there.
 fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
+    if let Some(lost) = conservation::differences(case.reading, case.at).iter().find(|one| one.is_cached()) {
+        return Some(("cached", lost.sentence()));
+    }
     given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
         let of_layer = case.stack().layers.iter().find_map(|layer| layer.help()?.caches_reads);
         let text = format!(
@@ -256,6 +260,13 @@ fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
         );
         ("cached", text)
     })
+}
+
+/// I/O that is lost on the way or comes up there, and nobody knows why.
+fn not_conserved(case: &LoadedStack) -> Option<(&'static str, String)> {
+    let found = conservation::differences(case.reading, case.at);
+    let unnamed = found.iter().find(|one| one.is_unnamed())?;
+    Some((TRAFFIC, unnamed.sentence()))
 }
 
 /// Reads below which is ZFS's own cache, unless the devices gave what was read.

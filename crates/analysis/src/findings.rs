@@ -20,6 +20,7 @@ pub mod ratios;
 pub mod states;
 pub mod steady;
 pub mod sweep;
+pub mod traffic;
 pub mod verification;
 
 use ceiling::Masked;
@@ -47,6 +48,7 @@ use serde::Serialize;
 use states::{ArrayStates, StateFindings};
 use steady::WritesReport;
 use sweep::SweepFindings;
+use traffic::TrafficReport;
 use verification::Verification;
 
 /// Everything a report says.
@@ -100,6 +102,9 @@ pub struct Findings {
     /// What layers made, as it was read back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerReport>,
+    /// What loads issued and what devices completed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<TrafficReport>,
     /// Recorded while measuring, and found while reading.
     pub warnings: Vec<WarningReport>,
     /// What the figures do not exclude, as sentences.

@@ -3,7 +3,7 @@
 //!
 //! Modules: [`findings`] the results, types only; `gather` and `reading` what slices say of a stack, `compare`, `verdicts`, `lines`
 //! the comparisons and the bill; `directions` reads and writes apart; `ceiling`, `efficiency/` what the hardware could do; `confounders`, `doubts`, `neighbours`,
-//! `found_data`, `arc`, `baseline` what makes a comparison unfair; `sweep`, `knee`, `course` loads in steps; `states`, `rebuild`
+//! `conservation`, `found_data`, `arc`, `baseline` what makes a comparison unfair; `sweep`, `knee`, `course` loads in steps; `states`, `rebuild`
 //! arrays; `durability`, `verification`, `published`, `imported/` their kinds of results; `against/` two runs.
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod charges;
 mod clusters;
 mod compare;
 mod confounders;
+mod conservation;
 mod course;
 mod crowd;
 mod directions;
@@ -130,6 +131,7 @@ pub fn findings(run: &RunData) -> Findings {
         preconditioned: precondition::reports(run),
         places: run.places.iter().map(identity::place).collect(),
         layers: layers::layers(run),
+        traffic: conservation::reports(&readings),
         sweeps: sweep::sweeps(&readings, &workloads),
         published: published::published(run, &readings, &workloads),
         tables: ratios::tables(run, &readings, &workloads),

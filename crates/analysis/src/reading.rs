@@ -1,5 +1,6 @@
 //! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
 
+use super::conservation;
 use super::findings::Figure;
 use super::gather::{self, Side, Way};
 use super::pairing::{self, Basis, Paired};
@@ -122,10 +123,11 @@ impl<'a> WorkloadView<'a> {
         (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
     }
 
-    /// Why rates of these two do not compare: one has none, or they were not offered the same.
+    /// Why rates of these two do not compare: one has none, they were not offered the same, or reads did no I/O.
     pub fn incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         let absent = pair.into_iter().find(|at| self.sides[*at].rounds.is_empty());
-        absent.map(|at| self.not_measured(at)).or_else(|| self.offered_apart(pair))
+        let absent = absent.map(|at| self.not_measured(at)).or_else(|| self.offered_apart(pair));
+        absent.or_else(|| conservation::refusal(self, pair))
     }
 
     /// Why not where an open loop offers them unlike rates: each member of a stack is offered the workload's rate, and they have not as many.

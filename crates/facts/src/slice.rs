@@ -46,6 +46,79 @@ impl CpuTimes {
     }
 }
 
+/// I/O that a block device has completed, as `/sys/block/X/stat` counts it (Documentation/block/stat.rst of Linux).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounts {
+    /// The kernel's name of the device.
+    pub device: String,
+    /// Whether no other device of its place is known below it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lowest: bool,
+    /// Reads, after merging.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes, after merging.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Requests that were merged into another before they reached the device.
+    pub merged: u64,
+}
+
+impl DeviceCounts {
+    /// Returns what was counted from an earlier reading of the same device to this one.
+    pub fn since(&self, earlier: &DeviceCounts) -> DeviceCounts {
+        self.each_with(earlier, u64::saturating_sub)
+    }
+
+    /// Returns the sum of two counts of the same device.
+    pub fn plus(&self, other: &DeviceCounts) -> DeviceCounts {
+        self.each_with(other, u64::saturating_add)
+    }
+
+    fn each_with(&self, other: &DeviceCounts, join: fn(u64, u64) -> u64) -> DeviceCounts {
+        DeviceCounts {
+            device: self.device.clone(),
+            lowest: self.lowest,
+            reads: join(self.reads, other.reads),
+            read_bytes: join(self.read_bytes, other.read_bytes),
+            writes: join(self.writes, other.writes),
+            write_bytes: join(self.write_bytes, other.write_bytes),
+            merged: join(self.merged, other.merged),
+        }
+    }
+}
+
+/// What devices of one place had completed at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceReading {
+    /// CLOCK_MONOTONIC of the place.
+    pub at_ns: u64,
+    /// Each device that reports, from the top of the stack.
+    pub devices: Vec<DeviceCounts>,
+}
+
+impl DeviceReading {
+    /// Returns what passed from an earlier reading to this one: nanoseconds, and the counts of devices that are in both.
+    pub fn since(&self, earlier: &DeviceReading) -> DeviceReading {
+        let before = |one: &DeviceCounts| earlier.devices.iter().find(|known| known.device == one.device);
+        let devices = self.devices.iter().filter_map(|one| Some(one.since(before(one)?)));
+        DeviceReading { at_ns: self.at_ns.saturating_sub(earlier.at_ns), devices: devices.collect() }
+    }
+
+    /// Adds what passed another time.
+    pub fn add(&mut self, other: &DeviceReading) {
+        self.at_ns = self.at_ns.saturating_add(other.at_ns);
+        for one in &other.devices {
+            match self.devices.iter_mut().find(|known| known.device == one.device) {
+                Some(known) => *known = known.plus(one),
+                None => self.devices.push(one.clone()),
+            }
+        }
+    }
+}
+
 /// What was done on one of several targets of a place in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnTarget {

@@ -259,7 +259,7 @@ pub fn device_here(path: &Path) -> Option<Device> {
 /// Kernel names of the device at a path (or below the file at it) and of all below that.
 pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     let mut chain = Vec::new();
-    if let Some(name) = device_of(probe, path) {
+    for name in devices_of(probe, path) {
         descend(probe, name, &mut chain);
     }
     chain
@@ -283,14 +283,19 @@ fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
         return;
     }
     chain.push(name.clone());
-    let dir = device_dir(probe, &name);
+    for name in below(probe, &name) {
+        descend(probe, name, chain);
+    }
+}
+
+/// Returns the devices that a device stands on directly: its slaves, the disk of a partition, what holds a loop device's file.
+pub(super) fn below(probe: &Probe, name: &str) -> Vec<String> {
+    let dir = device_dir(probe, name);
     let mut below = probe.names(dir.join("slaves"));
     below.extend(parent_of(probe, &dir));
     let backing = probe.read(dir.join("loop/backing_file"));
-    below.extend(backing.and_then(|file| device_of(probe, Path::new(&file))));
-    for name in below {
-        descend(probe, name, chain);
-    }
+    below.extend(backing.into_iter().flat_map(|file| devices_of(probe, Path::new(&file))));
+    below
 }
 
 /// The folder of a device in sysfs; /sys/class/block also has the partitions.
@@ -304,6 +309,17 @@ fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     probe.number(dir.join("partition"))?;
     let real = probe.at(dir).canonicalize().ok()?;
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
+}
+
+/// Returns the device at a path, or all devices of the file system that the path lies in: a btrfs has several.
+fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
+    let Some(first) = device_of(probe, path) else { return Vec::new() };
+    let pools = probe.names("/sys/fs/btrfs").into_iter();
+    let mut pools = pools.map(|id| probe.names(Path::new("/sys/fs/btrfs").join(id).join("devices")));
+    match pools.find(|devices| devices.contains(&first) && device_at(probe, path).is_none()) {
+        Some(devices) => devices,
+        None => vec![first],
+    }
 }
 
 /// The device at a path, or the one below the file system that the path lies in.

@@ -1,11 +1,11 @@
 //! Gauges that are read around every slice: CPU time, dirty memory, I/Os in flight. Each is `None`
 //! where the kernel does not tell; never a zero in its place.
 
-use super::facts::{device_chain, memory_bytes};
+use super::facts::{below, device_chain, memory_bytes};
 use super::limits;
 use super::probe::{GuestProbe, Probe};
-use iotax_facts::slice::{CpuTimes, ThreadId};
-use std::collections::{BTreeMap, BTreeSet};
+use iotax_facts::slice::{CpuTimes, DeviceCounts, ThreadId};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -96,19 +96,35 @@ impl Gauges {
         names.iter().map(|name| self.in_flight_on(name)).sum()
     }
 
-    /// Bytes read since boot from the devices at these paths (or just below files), each once; `None` if one of them has
-    /// none below it, or does not tell.
-    pub fn read_bytes(&mut self, paths: &[PathBuf]) -> Option<u64> {
-        let first = |path: &PathBuf| self.lower_devices(path).into_iter().next();
-        let devices: BTreeSet<String> = paths.iter().map(first).collect::<Option<_>>()?;
-        let read = devices.iter().map(|name| self.read_bytes_of(name)).sum();
-        if devices.is_empty() { None } else { read }
+    /// Returns what the devices at these paths (or below files) and all devices below them have completed since boot, each once,
+    /// from the top. A device that does not report is left out.
+    pub fn device_counts(&mut self, paths: &[PathBuf]) -> Vec<DeviceCounts> {
+        let mut names: Vec<String> = Vec::new();
+        for path in paths {
+            let chain = self.lower_devices(path);
+            names.extend(chain.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+        }
+        names.iter().filter_map(|name| self.counts_of(name)).collect()
     }
 
-    /// The third figure of `stat` is sectors of 512 bytes, whatever the device's block.
-    fn read_bytes_of(&self, name: &str) -> Option<u64> {
+    fn counts_of(&self, name: &str) -> Option<DeviceCounts> {
         let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("stat");
-        self.probe.read(file)?.split_whitespace().nth(2)?.parse::<u64>().ok()?.checked_mul(512)
+        let text = self.probe.read(file)?;
+        let figures: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let [reads, reads_merged, read_sectors, _, writes, writes_merged, write_sectors, ..] = figures[..]
+        else {
+            return None;
+        };
+        Some(DeviceCounts {
+            device: name.to_owned(),
+            lowest: below(&self.probe, name).is_empty(),
+            reads,
+            // Sectors have 512 bytes, whatever the device's block.
+            read_bytes: read_sectors.checked_mul(512)?,
+            writes,
+            write_bytes: write_sectors.checked_mul(512)?,
+            merged: reads_merged.saturating_add(writes_merged),
+        })
     }
 
     fn in_flight_on(&self, name: &str) -> Option<u64> {
@@ -185,14 +201,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_told_of_the_device_just_below_once() {
+    fn devices_on_the_way_are_counted_once_from_the_top() {
         let machine = super::super::made_up::server();
-        machine.put(&[("/sys/class/block/dm-0/stat", "  10 0 2048 5 0 0 0 0 0 5 5\n")]);
+        machine.put(&[
+            ("/sys/class/block/dm-0/stat", "  10 1 2048 5 20 2 4096 0 0 5 5\n"),
+            ("/sys/class/block/sda/stat", "  30 0 8 5 40 0 16 0 0 5 5 0 0 0 0 7 7\n"),
+            ("/sys/class/block/sdb/stat", "  30 0\n"),
+        ]);
         let mut gauges = Gauges::of(machine.probe.clone());
         let file = PathBuf::from("/srv/data/x.img");
-        assert_eq!(gauges.read_bytes(&[file.clone(), file.clone()]), Some(2048 * 512));
-        assert_eq!(gauges.read_bytes(&[]), None);
-        assert_eq!(gauges.read_bytes(&[file, "/proc/version".into()]), None, "nothing below it");
+        let counts = gauges.device_counts(&[file.clone(), file]);
+        let seen = |name: &str| counts.iter().filter(|one| one.device == name).collect::<Vec<_>>();
+        let [top] = seen("dm-0")[..] else { panic!("{counts:?}") };
+        assert_eq!(&counts[0], top);
+        assert_eq!((top.reads, top.read_bytes, top.writes, top.write_bytes), (10, 1 << 20, 20, 2 << 20));
+        assert_eq!((top.merged, top.lowest), (3, false));
+        assert!(seen("sda")[0].lowest && seen("sdb").is_empty(), "cut short: it reports nothing");
+        assert_eq!(gauges.device_counts(&["/proc/version".into()]), [], "nothing below it");
     }
 
     #[test]

@@ -9,8 +9,10 @@ use super::places::{Places, Reached, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, Together};
+use super::traffic::{PlaceReadings, Traffic};
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_model::record::DeviceReading;
 use iotax_model::record::{
     Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
     ThreadId, Value, Warning, WorkerUp,
@@ -63,6 +65,8 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
+    /// Media at the bottom of the stack, by their places.
+    pub media: Vec<(Place, Vec<PathBuf>)>,
     /// The other end of a network, where the stack names one.
     pub far_end: Option<FarEnd>,
     /// Threads that serve its I/O, other than the load, by their places.
@@ -128,6 +132,8 @@ pub struct Bench<'a> {
     pub clusters: Vec<Watched>,
     /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
     pub failing: BTreeSet<usize>,
+    /// What devices on the way have counted beside what was issued.
+    pub traffic: Traffic,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
 }
@@ -169,7 +175,8 @@ pub struct Done {
     other_cpu: Option<CpuTimes>,
     /// What the threads computed that serve the stack's I/O.
     engine_ns: Option<f64>,
-    device_read: Option<u64>,
+    /// What devices on the way read before and after it.
+    pub(super) devices: PlaceReadings,
     gate: Option<Gate>,
     run_again: u32,
 }
@@ -183,6 +190,8 @@ pub(super) struct Slices {
     pub host_cpu: Option<CpuTimes>,
     /// How several did it.
     pub together: Option<Together>,
+    /// Devices below the targets of each place, before and after.
+    pub devices: Vec<[DeviceReading; 2]>,
 }
 
 /// Where a slice belongs in the record.
@@ -328,6 +337,7 @@ impl Bench<'_> {
         if let Some(failed) = wrong {
             return Err(failed.into());
         }
+        self.record_traffic()?;
         self.despite_losses(|bench| {
             while let Some(worker) = bench.prepared.first().copied() {
                 let places: Vec<Place> = bench.members(worker).map(|member| member.place.clone()).collect();
@@ -429,6 +439,7 @@ impl Bench<'_> {
             let kept = behind.as_ref().is_none_or(|behind| behind.is_kept);
             let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
             self.store_slice(worker, &done, spot, behind.as_ref().map(|behind| &behind.state))?;
+            self.traffic.add(worker, &done.result, &done.devices);
             if let Some((conf, status)) = behind.and_then(|behind| behind.cluster) {
                 self.note_status(&conf, status)?;
             }
@@ -520,19 +531,20 @@ impl Bench<'_> {
         let began = Instant::now();
         let writes = self.workload.writes();
         let gate = if writes { self.gate(worker)? } else { None };
-        let read_before = self.device_reads(worker)?;
+        let below_before = self.read_below(worker)?;
         let others_before = self.others(worker)?;
         let serving_before = self.serving(worker)?;
         let ran = self.run(worker, bound, writes, attempt, observer);
-        let Slices { ran, host_cpu, together } = ran.map_err(|error| {
+        let Slices { ran, host_cpu, together, devices } = ran.map_err(|error| {
             let loaded: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
             stopped::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
         })?;
-        let device_read =
-            read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
+        let below = below_before.into_iter().zip(self.read_below(worker)?);
+        let below = below.map(|((place, from), (_, to))| (place, [from, to]));
+        let devices: PlaceReadings = self.readings_of_load(worker, devices).chain(below).collect();
         let serving = self.serving(worker)?;
         let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
-        let Ran { result, cpu, exchange } = ran;
+        let Ran { result, cpu, exchange, .. } = ran;
         let lasted_ns = result.window_ns + result.discarded_ns + result.drain_ns;
         let engine_ns = served_ns(&serving_before, &serving, lasted_ns);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
@@ -547,7 +559,7 @@ impl Bench<'_> {
             host_cpu,
             other_cpu,
             engine_ns,
-            device_read,
+            devices,
             gate,
             run_again: 0,
         })
@@ -583,26 +595,6 @@ impl Bench<'_> {
         Ok(all)
     }
 
-    /// Bytes read since boot from this host's devices below all media; `None` of a load that only writes or runs on another
-    /// host, or where no device tells.
-    fn device_reads(&mut self, worker: usize) -> Result<Option<u64>> {
-        let ready = &self.ready[worker];
-        // What another host reads is no business of the devices here.
-        // Nor are the files that a lab has for drives media of this host.
-        let beside_here = ready.is_in(&Place::Host) && ready.members.len() > 1;
-        let elsewhere = beside_here || ready.members.iter().any(|member| member.place.is_ssh());
-        let reads = self.workload.jobs.iter().any(|job| job.rw.reads());
-        if elsewhere || !reads || !self.places.has(&Place::Host) {
-            return Ok(None);
-        }
-        let paths = ready.owed.clone();
-        let place = self.places.get(&Place::Host)?;
-        match place.ask(Request::DeviceReads { paths }, QUICK_LIMIT)? {
-            Response::DeviceReads { bytes } => Ok(bytes),
-            other => Err(Failed::from(place.peer.unexpected("device_reads", &other)).into()),
-        }
-    }
-
     fn least_discard_ns(&self) -> u64 {
         let paced = self.jobs(1).iter().any(|job| job.rate_iops.is_some());
         if paced { LEAST_DISCARD_AT_A_RATE_NS } else { LEAST_DISCARD_NS }
@@ -634,7 +626,8 @@ impl Bench<'_> {
             let ran = peer.slice_watched(worker as u32, &spec, slice_limit(bound), &mut overdue);
             let ran = ran.map_err(Failed::from)?;
             let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
-            return Ok(Slices { ran, host_cpu, together: None });
+            let devices = vec![ran.devices.clone()];
+            return Ok(Slices { ran, host_cpu, together: None, devices });
         }
         let members: Vec<Member> = self.members(worker).cloned().collect();
         let mut in_vain = 0;
@@ -740,7 +733,7 @@ impl Bench<'_> {
             other_cpu: done.other_cpu,
             state: state.map(ToString::to_string),
             rebuilt: state.and_then(ArrayState::rebuilt),
-            device_read_bytes: done.device_read,
+            device_read_bytes: None,
             gate: done.gate,
             targets: together::on_targets(&done.result),
             together: done.together.as_ref().map(|together| together.share),

@@ -271,6 +271,7 @@ mod tests {
             engine: None,
             owed: Vec::new(),
             others: Vec::new(),
+            media: Vec::new(),
             far_end: None,
             serving: Default::default(),
         };

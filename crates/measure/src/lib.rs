@@ -45,4 +45,5 @@ mod stopped;
 pub mod survey;
 mod together;
 pub mod told;
+mod traffic;
 pub mod write_unit;

@@ -53,6 +53,8 @@ pub struct SetPlan {
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
     pub targets: Vec<(usize, Exposed)>,
+    /// What each of these stacks has at its bottom.
+    media: BTreeMap<usize, Exposed>,
     /// What the steps would change without a consent.
     consents_lacking: Vec<String>,
 }
@@ -66,6 +68,18 @@ impl SetPlan {
 }
 
 impl SetPlan {
+    /// Returns files and devices at the bottom of a stack, by their places.
+    pub fn media_of(&self, stack: usize) -> Vec<(Place, Vec<PathBuf>)> {
+        let known = |path: &&PathRef| match path {
+            PathRef::Path(path) => Some(path.clone()),
+            _ => None,
+        };
+        let all = self.media.get(&stack).map(Exposed::loaded).unwrap_or_default();
+        let all =
+            all.into_iter().map(|(place, paths)| (place.clone(), paths.iter().filter_map(known).collect()));
+        all.filter(|(_, paths): &(Place, Vec<PathBuf>)| !paths.is_empty()).collect()
+    }
+
     /// Steps that make what serves a stack's I/O: its layers, its guests and what is below them.
     pub fn steps_serving(&self, stack: usize) -> Vec<StepId> {
         let Some((_, exposed)) = self.targets.iter().find(|(index, _)| *index == stack) else {
@@ -163,8 +177,40 @@ impl Ground<'_> {
         let whole =
             |index: &usize| Ok((*index, self.stack(*index, visit, Upto::Top, &mut context, &mut made)?));
         let targets = set.stacks.iter().map(whole).collect::<Result<_>>()?;
+        let bottom = |index: &usize| {
+            let sibling = self.layout.sibling_in(*index, visit);
+            Ok((*index, self.bottom(&self.scenario.stacks[*index], *index, sibling, &context)?))
+        };
+        let media = set.stacks.iter().map(bottom).collect::<Result<_>>()?;
         let PlanContext { steps, guests, consents_lacking, .. } = context;
-        Ok(SetPlan { steps, below_guests, in_guests, guests, targets, consents_lacking })
+        Ok(SetPlan { steps, below_guests, in_guests, guests, targets, media, consents_lacking })
+    }
+
+    /// Steps that write again what layers of an earlier visit or run have zeroed or discarded in files of ours that the stacks of
+    /// a set stand on, before anything is set up on them. Files that the load trims, or that hold data of its own kind, are
+    /// filled whole when they are made.
+    ///
+    /// # Errors
+    /// As [`Ground::set`].
+    pub fn restored_media(&self, set: &Set, visit: u32) -> Result<Vec<Step>> {
+        let mut context = self.context();
+        if self.scenario.durability.is_some() || context.trims || !context.data.is_unique() {
+            return Ok(Vec::new());
+        }
+        let mut seen = HashSet::new();
+        for index in &set.stacks {
+            let (stack, found) = (&self.scenario.stacks[*index], &self.found[*index]);
+            for (member, found) in stack.medium.members().iter().zip(found) {
+                let sibling = self.layout.sibling_in(*index, visit);
+                if let Some((place, path)) = medium::made_file(member, sibling)
+                    && seen.insert((place.clone(), path.clone()))
+                {
+                    let fill = context.fill_of(&place, &path, found.bytes);
+                    context.add_in(&place, "write again what of the file was discarded", Op::FillFile(fill));
+                }
+            }
+        }
+        Ok(context.steps)
     }
 
     /// What the run would change of others' without their consent, a sentence each: `plan` shows it, `run` refuses.

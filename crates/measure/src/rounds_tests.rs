@@ -239,6 +239,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
         engine: None,
         owed: Vec::new(),
         others: Vec::new(),
+        media: Vec::new(),
         far_end: None,
         serving: Default::default(),
     }
@@ -330,6 +331,7 @@ impl Rig {
                 keeper: None,
                 clusters: Vec::new(),
                 failing: Default::default(),
+                traffic: Default::default(),
                 stops: &stops,
             },
             baseline: 0,

@@ -329,6 +329,7 @@ impl Session<'_> {
         self.record_layers(places, planned.set, &up)?;
         self.record_serving(&ready)?;
         self.write_first(places, planned, &up, &ready, region)?;
+        self.warn_of_unwritten(places, &ready, region)?;
         let mut outcome = self.measure_all(layout, places, planned, &up, &ready)?;
         for planned in further {
             if outcome != Visited::Done {
@@ -450,6 +451,7 @@ impl Session<'_> {
                 keeper: Some(states::keeper(&mut self.executor, watched)),
                 clusters: clusters::below(self.scenario, up, &indices),
                 failing: Default::default(),
+                traffic: Default::default(),
                 stops: &stops::since,
             },
             baseline: self.scenario.baseline,
@@ -579,6 +581,9 @@ impl Session<'_> {
             self.reach_again(places, set)?;
             self.look_again(places, set)?;
             self.leave_restarted(places, &plan.steps);
+            for step in self.ground(layout).restored_media(set, planned.number)? {
+                self.perform(&step)?;
+            }
             self.perform_all(&plan.steps[..plan.in_guests])?;
             self.tell_notes()?;
             self.reach_again(places, set)?;
@@ -704,6 +709,7 @@ impl Session<'_> {
                 engine: exposed.engine,
                 owed: self.devices_in(&Place::Host),
                 others: self.places_below(*index, exposed),
+                media: up.media_of(*index),
                 far_end: FarEnd::of(&self.scenario.stacks[*index].medium),
                 serving: BTreeMap::new(),
             });

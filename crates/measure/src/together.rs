@@ -121,7 +121,8 @@ pub(super) fn slice(
     *in_vain = 0;
     let (ran, together) = merged(&loaded, &answers, spec.bound).context("no places")?;
     let host_cpu = of_machines(&loaded, &answers, host_cpu);
-    Ok(Slices { ran, host_cpu, together: Some(together) })
+    let devices = answers.into_iter().map(|(ran, _)| ran.devices).collect();
+    Ok(Slices { ran, host_cpu, together: Some(together), devices })
 }
 
 /// CPU time of all machines that a load with guests of this host in it runs on; `None`: there is no guest, or one machine does
@@ -261,7 +262,7 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
         apart_ns: latest - first,
         bound,
     };
-    Some((Ran { result: all, cpu, exchange: None }, together))
+    Some((Ran { result: all, cpu, ..Ran::default() }, together))
 }
 
 #[cfg(test)]
@@ -275,7 +276,7 @@ mod tests {
             result.read.latency.record(window_ns / ios);
         }
         let cpu = Some(CpuTimes { user_ns: window_ns, idle_ns: 1, ..CpuTimes::default() });
-        (Ran { result, cpu, exchange: None }, offset)
+        (Ran { result, cpu, ..Ran::default() }, offset)
     }
 
     /// Each of the answers has 1000 ns of user time.

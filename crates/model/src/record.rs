@@ -7,7 +7,7 @@ pub mod verification;
 
 pub use iotax_facts::cluster::ClusterStatus;
 pub use iotax_facts::place::Place;
-pub use iotax_facts::slice::{CpuTimes, Gate, OnTarget, ThreadId, worse_known};
+pub use iotax_facts::slice::{CpuTimes, DeviceCounts, DeviceReading, Gate, OnTarget, ThreadId, worse_known};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
 pub use iotax_facts::trial;
 
@@ -58,6 +58,8 @@ pub enum Record {
     Cluster(ClusterReading),
     /// A stretch of load on one stack.
     Slice(Slice),
+    /// What devices counted while a load ran on a stack.
+    DeviceTraffic(DeviceTraffic),
     /// A durability trial: what was acknowledged, a kill, and what was found of it.
     Trial(trial::Trial),
     /// What a stack gave back of what was written to it.
@@ -422,6 +424,58 @@ pub struct ClusterReading {
     pub unknown: Option<String>,
 }
 
+/// What a load issued to one stack during a visit, and what the block devices on the way completed meanwhile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceTraffic {
+    /// The visit.
+    pub visit: u32,
+    /// The set.
+    pub set: u32,
+    /// Name of the stack.
+    pub stack: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// All I/O of its slices, inside and outside of their windows.
+    pub issued: IssuedIo,
+    /// Places with devices that report, those of the load first.
+    pub places: Vec<PlaceTraffic>,
+}
+
+/// I/O that a load issued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field says it")]
+pub struct IssuedIo {
+    pub reads: u64,
+    pub read_bytes: u64,
+    pub writes: u64,
+    pub write_bytes: u64,
+}
+
+impl IssuedIo {
+    /// Adds more of it.
+    pub fn add(&mut self, other: &IssuedIo) {
+        self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
+        self.writes += other.writes;
+        self.write_bytes += other.write_bytes;
+    }
+}
+
+/// What devices of one place completed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceTraffic {
+    /// The place.
+    pub place: Place,
+    /// During the slices: `at_ns` is their time together.
+    pub seen: DeviceReading,
+    /// Between them, by other programs: `at_ns` is that time together.
+    pub idle: DeviceReading,
+    /// How many slices there were.
+    pub slices: u32,
+    /// In how many of them the lowest devices completed clearly more bytes than the load issued.
+    pub exceeded: u32,
+}
+
 /// Ids, window, samples of one slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
@@ -645,6 +699,12 @@ pub const LOST_PLACE: &str = "lost_place";
 /// The kind of warning that names a slice which is left out, since iotax itself was stopped meanwhile.
 pub const STOPPED: &str = "stopped";
 
+/// The kind of warning that names files with holes or unwritten extents, whose reads reach no disk.
+pub const UNWRITTEN: &str = "unwritten";
+
+/// The kind of warning that names I/O which devices completed and no load issued, or the other way round.
+pub const TRAFFIC: &str = "traffic";
+
 /// The kind of warning that names stacks whose loads run on different machines.
 pub const MACHINES: &str = "machines";
 
@@ -676,6 +736,8 @@ pub const WARNING_KINDS: &[&str] = &[
     "generator",
     "littles_law",
     "cached",
+    UNWRITTEN,
+    TRAFFIC,
     "faster",
     "found_data",
     "resized",

@@ -46,6 +46,7 @@ fn render_one(findings: &Findings) -> String {
     out += &of_others(findings);
     out += &beside(findings);
     out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings).collect());
+    out += &list(sheet::TRAFFIC, sheet::traffic(findings).collect());
     let warnings = findings.warnings.iter().map(|one| one.said());
     out += &list("Warnings", warnings.collect());
     out += &list("Not excluded", findings.not_excluded.clone());

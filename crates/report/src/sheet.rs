@@ -5,6 +5,7 @@ use super::number::{Shown, change, remark};
 use super::probes;
 use super::table::{PartRow, Table};
 use super::verdicts;
+use iotax_analysis::findings::traffic::TrafficReport;
 use iotax_analysis::findings::{
     Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
     MatchedRow, ProbeReport, Row, TargetRow, WorkloadFindings, percentile_name,
@@ -579,6 +580,19 @@ pub(super) const PRECONDITIONED: &str = "Preconditioned";
 /// A line a stack; passes over drives that several stacks share are told once.
 pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String> {
     precondition::sentences(&findings.preconditioned).into_iter()
+}
+
+/// The title of [`traffic`].
+pub(super) const TRAFFIC: &str = "I/O issued and completed";
+
+/// What loads issued and what devices completed, a line a stack and load.
+pub(super) fn traffic(findings: &Findings) -> impl Iterator<Item = String> {
+    let several = findings.workloads.len() > 1;
+    let said = move |one: &TrafficReport| match several {
+        true => format!("{}, {}", one.workload, one.sentence),
+        false => one.sentence.clone(),
+    };
+    findings.traffic.iter().map(said)
 }
 
 /// Of writes: what of them the verdicts are about, then the debts, a line a stack.

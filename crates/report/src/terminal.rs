@@ -58,6 +58,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         out += &format!("\n{}", wrapped(&said, width, "  "));
     }
     out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings), width);
+    out += &list(sheet::TRAFFIC, sheet::traffic(findings), width);
     let warnings = findings.warnings.iter().map(|warning| warning.said());
     out += &list("Warnings", warnings, width);
     out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);

@@ -6,10 +6,11 @@ use crate::guest::disk::{self, DiskKey};
 use crate::system::RealSystem;
 use anyhow::{Context, Result, bail};
 use iotax_facts::Consent;
-use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
+use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
 use iotax_host::facts::{self, Facts};
 use iotax_host::gauges::Gauges;
 use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim};
+use iotax_host::guard::fill;
 use iotax_host::guard::inspect;
 use iotax_host::guard::judge::Intent;
 use iotax_host::guard::marker;
@@ -121,8 +122,15 @@ impl Handler for Machine {
         }
     }
 
-    fn device_reads(&mut self, paths: &[PathBuf]) -> Option<u64> {
-        self.gauges.read_bytes(paths)
+    fn unwritten_bytes(&mut self, path: &Path, end: u64) -> Option<u64> {
+        let is_file = path.metadata().is_ok_and(|meta| meta.is_file());
+        let ranges = is_file.then(|| fill::unwritten_ranges(path, end).ok())??;
+        Some(ranges.iter().map(|range| range.end - range.start).sum())
+    }
+
+    fn device_reading(&mut self, paths: &[PathBuf]) -> DeviceReading {
+        let devices = self.gauges.device_counts(paths);
+        DeviceReading { at_ns: self.clock_ns(), devices }
     }
 
     fn thread_times(&mut self, threads: &[ThreadId]) -> Vec<Option<u64>> {

@@ -11,8 +11,8 @@ use iotax_model::record::state::RunState;
 use iotax_model::record::trial::Trial;
 use iotax_model::record::verification::Verification;
 use iotax_model::record::{
-    Clocks, ClusterReading, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart,
-    Serving, Slice, Warning, WorkerUp,
+    Clocks, ClusterReading, DesignUp, DeviceTraffic, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts,
+    Record, RunStart, Serving, Slice, Warning, WorkerUp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -54,6 +54,8 @@ pub struct RunData {
     pub clusters: Vec<ClusterReading>,
     /// In the order of the record.
     pub slices: Vec<Slice>,
+    /// What devices counted beside what was issued, a visit, stack and workload each.
+    pub device_traffic: Vec<DeviceTraffic>,
     /// Durability trials, in the order of the record.
     pub trials: Vec<Trial>,
     /// What stacks gave back of what was written to them, in the order of the record.
@@ -102,6 +104,7 @@ impl RunData {
             clocks: Vec::new(),
             clusters: Vec::new(),
             slices: Vec::new(),
+            device_traffic: Vec::new(),
             trials: Vec::new(),
             verified: Vec::new(),
             imported_files: Vec::new(),
@@ -136,6 +139,7 @@ impl RunData {
             Record::Clocks(clocks) => self.clocks.push(clocks),
             Record::Cluster(reading) => self.clusters.push(reading),
             Record::Slice(slice) => self.slices.push(slice),
+            Record::DeviceTraffic(traffic) => self.device_traffic.push(traffic),
             Record::Trial(trial) => self.trials.push(trial),
             Record::Verified(found) => self.verified.push(found),
             Record::ImportedFile(file) => self.imported_files.push(file),

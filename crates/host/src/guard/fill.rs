@@ -8,7 +8,7 @@ use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ pub fn fill(
     let file = open_for_fill(path, &marker)?;
     let stream = Stream::new(data, seed);
     let written =
-        write_all(&file, marker.bytes, stream, progress).map_err(|error| write_error(path, &error))?;
+        write_all(&file, 0..marker.bytes, stream, progress).map_err(|error| write_error(path, &error))?;
     if written < marker.bytes {
         return Ok(Filled::Stopped(written));
     }
@@ -62,6 +62,39 @@ pub fn fill(
     }
     marker::set_filled(path, data.is_unique())?;
     Ok(Filled::Whole)
+}
+
+/// Writes incompressible data again wherever the data region of a filled file of ours is no longer written: mkfs, a discard or a
+/// TRIM of a layer above leaves holes and unwritten extents there, whose reads reach no disk. Returns the bytes written; 0 also
+/// where the file system does not report its extents.
+///
+/// # Errors
+/// When the file is not ours or cannot be written.
+pub fn restore(path: &Path, seed: u64) -> Result<u64> {
+    let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
+    let Ok(ranges) = unwritten_ranges(path, marker.bytes) else { return Ok(0) };
+    if ranges.is_empty() {
+        return Ok(0);
+    }
+    let file = open_for_fill(path, &marker)?;
+    let mut written = 0;
+    for range in ranges {
+        let stream = Stream::new(DataKind::default(), seed ^ range.start);
+        written += write_all(&file, range, stream, &mut |_| ControlFlow::Continue(()))
+            .map_err(|error| write_error(path, &error))?;
+    }
+    file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
+    Ok(written)
+}
+
+/// Returns the ranges before `end` of a file that are holes or unwritten extents.
+///
+/// # Errors
+/// When it cannot be opened, or its file system does not report extents.
+pub fn unwritten_ranges(path: &Path, end: u64) -> std::io::Result<Vec<Range<u64>>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty())?;
+    iotax_sys::extents::unwritten_ranges(&file, end)
 }
 
 /// What a file system may keep in fewer blocks than there are bytes: what the data compress by, and, of any data, the little that
@@ -112,24 +145,24 @@ fn open_for_fill(path: &Path, marker: &Marker) -> Result<File> {
 /// Returns the bytes written: fewer than `bytes` when `progress` stopped it.
 fn write_all(
     file: &File,
-    bytes: u64,
+    range: Range<u64>,
     mut stream: Stream,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> std::io::Result<u64> {
     let mut memory = vec![0; CHUNK + ALIGN];
     let start = memory.as_ptr().align_offset(ALIGN);
     let buffer = &mut memory[start..start + CHUNK];
-    let mut written = 0;
-    while written < bytes {
-        let length = CHUNK.min(usize::try_from(bytes - written).unwrap_or(CHUNK));
+    let mut at = range.start;
+    while at < range.end {
+        let length = CHUNK.min(usize::try_from(range.end - at).unwrap_or(CHUNK));
         stream.fill(&mut buffer[..length]);
-        file.write_all_at(&buffer[..length], written)?;
-        written += length as u64;
-        if progress(written).is_break() && written < bytes {
+        file.write_all_at(&buffer[..length], at)?;
+        at += length as u64;
+        if progress(at - range.start).is_break() && at < range.end {
             break;
         }
     }
-    Ok(written)
+    Ok(at - range.start)
 }
 
 fn write_error(path: &Path, error: &std::io::Error) -> anyhow::Error {
@@ -158,6 +191,31 @@ mod tests {
 
     fn go_on(_: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+
+    #[test]
+    fn what_a_layer_has_zeroed_or_discarded_is_written_again() {
+        let folder = tempfile::tempdir_in("/var/tmp").expect("a folder on a disk");
+        let path = folder.path().join("x.img");
+        create(&path, 4 * MIB, "run-1").expect("create");
+        fill(&path, 1, DataKind::default(), &mut go_on).expect("fill");
+        let unwritten = || unwritten_ranges(&path, 4 * MIB);
+        match unwritten() {
+            Ok(ranges) => assert_eq!(ranges, []),
+            Err(error) => return println!("skipped: needs FIEMAP in /var/tmp ({error})"),
+        }
+        let before = std::fs::read(&path).expect("read");
+        let file = File::options().write(true).open(&path).expect("open");
+        use rustix::fs::FallocateFlags as Mode;
+        rustix::fs::fallocate(&file, Mode::ZERO_RANGE, MIB, MIB).expect("as mkfs.xfs does");
+        rustix::fs::fallocate(&file, Mode::PUNCH_HOLE | Mode::KEEP_SIZE, 3 * MIB, 8192).expect("a discard");
+        assert_eq!(unwritten().expect("extents"), [MIB..2 * MIB, 3 * MIB..3 * MIB + 8192]);
+        assert_eq!(restore(&path, 7).expect("restore"), MIB + 8192);
+        assert_eq!((unwritten().expect("extents"), restore(&path, 7).expect("restore")), (vec![], 0));
+        let after = std::fs::read(&path).expect("read");
+        assert_eq!(before[..1 << 20], after[..1 << 20], "what was written stays");
+        assert!(after[1 << 20..2 << 20].chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+        assert!(read(&path).expect("read").expect("ours").filled);
     }
 
     #[test]

@@ -84,6 +84,17 @@ pub fn plan_member(
     Ok(shown)
 }
 
+/// Returns where a file lies that iotax makes, or has made, with an agent in its place; `None`: the medium is no such file.
+pub fn made_file(member: &Medium, sibling: Option<usize>) -> Option<(Place, PathBuf)> {
+    match member {
+        Medium::File { path, size: Some(_), .. } => Some((Place::Host, sibling_path(path, sibling))),
+        Medium::Remote { host, path, size: Some(_), agent: Agent::Iotax, .. } => {
+            Some((Place::Ssh(host.clone()), path.clone()))
+        }
+        _ => None,
+    }
+}
+
 fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanContext) -> Result<Exposed> {
     match member {
         Medium::File { path, .. } => {

@@ -37,5 +37,6 @@ pub const HELP: LayerHelp = LayerHelp {
         program!("make-bcache", "for the layer bcache", "bcache-tools", "bcache-tools", "bcache-tools"),
         module!("bcache", "bcache", "BCACHE", "for the layer bcache"),
     ],
+    adds_io: Some("the cache device"),
     ..LayerHelp::PLAIN
 };

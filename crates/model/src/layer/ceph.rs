@@ -64,6 +64,7 @@ pub const HELP: LayerHelp = LayerHelp {
         },
     ],
     programs: &["ceph"],
+    adds_io: Some("copies and metadata of the OSDs"),
     ..LayerHelp::PLAIN
 };
 

@@ -36,6 +36,7 @@ pub const HELP: LayerHelp = LayerHelp {
         program!("mkfs.btrfs", "for the layer fs(btrfs)", "btrfs-progs", "btrfs-progs", "btrfs-progs"),
     ],
     programs: &["mkfs.xfs", "mkfs.ext4", "mkfs.btrfs"],
+    adds_io: Some("the journal and metadata of its file system"),
     ..LayerHelp::PLAIN
 };
 

@@ -78,6 +78,7 @@ pub const HELP: LayerHelp = LayerHelp {
         module!("raid456", "raid456", "MD_RAID456", "for mdraid(level=5) and mdraid(level=6)"),
     ],
     programs: &["mdadm"],
+    adds_io: Some("copies and parity of the array"),
     ..LayerHelp::PLAIN
 };
 

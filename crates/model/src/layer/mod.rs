@@ -153,6 +153,8 @@ pub struct LayerHelp {
     pub memory_cache: Option<MemoryCache>,
     /// The name of its read cache, for messages; `None`: it has no read cache of its own.
     pub caches_reads: Option<&'static str>,
+    /// I/O that it adds to what it is given, for messages; `None`: it passes on what comes.
+    pub adds_io: Option<&'static str>,
     /// Commands that its initiator has at its target at one time.
     pub in_flight: Option<InFlight>,
     /// Settings that must be the same on both sides of a comparison of something else.
@@ -245,6 +247,7 @@ impl LayerHelp {
         block: None,
         memory_cache: None,
         caches_reads: None,
+        adds_io: None,
         in_flight: None,
         comparable: &[],
         notes: &[],

@@ -52,6 +52,7 @@ pub const HELP: LayerHelp = LayerHelp {
         "a guest's disk served by a running SPDK target",
         &["qemu", "guest-kernel", "spdk"],
     )],
+    adds_io: Some("copies and parity of its RAID"),
     ..LayerHelp::PLAIN
 };
 

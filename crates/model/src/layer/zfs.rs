@@ -68,6 +68,7 @@ pub const HELP: LayerHelp = LayerHelp {
         finds: &[Find::Program("zpool"), Find::Module("zfs")],
     }],
     programs: &["zfs"],
+    adds_io: Some("copies, parity and metadata of the pool"),
     ..LayerHelp::PLAIN
 };
 

@@ -673,6 +673,12 @@ fn limits(findings: &Findings) -> Markup {
                 ul { @for line in sheet::preconditioned(findings) { li { (line) } } }
             }
         }
+        @if !findings.traffic.is_empty() {
+            section {
+                h2 { (sheet::TRAFFIC) }
+                ul { @for line in sheet::traffic(findings) { li { (line) } } }
+            }
+        }
         @if !findings.warnings.is_empty() {
             section {
                 h2 { "Warnings" }

@@ -154,13 +154,16 @@ impl Operation for FillFile {
 }
 
 impl ResourceChange for FillFile {
-    /// Data that compress are written again, whatever the marker says: it does not say which they are.
+    /// Data that compress are written again, whatever the marker says: it does not say which they are. Of a file that is filled
+    /// only what was discarded since is.
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         let path = self.file.path()?;
         let Some(marker) = marker::read(path)? else {
             bail!("{} is not a file of ours: it is not filled", path.display());
         };
-        if !(marker.filled && self.data.is_unique()) {
+        if marker.filled && self.data.is_unique() {
+            fill::restore(path, self.seed)?;
+        } else {
             let mut tell = |bytes| system.tell(Progress::Filled(bytes));
             if let Filled::Stopped(bytes) = fill::fill(path, self.seed, self.data, &mut tell)? {
                 bail!("interrupted after {}", show_bytes(bytes));

@@ -6,6 +6,7 @@ use super::{
 use crate::system::run;
 use crate::tool::{await_orphans, tool};
 use anyhow::{Context, Result, bail};
+use iotax_sys::child;
 use iotax_units::shell;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -45,7 +46,8 @@ impl MakeFilesystem {
     }
 
     /// mkfs would discard the whole device first: the loop driver turns that into holes in the
-    /// backing file, and later reads would measure nothing.
+    /// backing file, and later reads would measure nothing. Nor may it zero blocks without writing them, as mkfs.xfs does its
+    /// log: that makes unwritten extents in the file.
     fn command(&self) -> Result<Command> {
         let label = self.label.as_str();
         let mut command = tool(&format!("mkfs.{}", self.kind), [""; 0]);
@@ -88,7 +90,7 @@ impl Operation for MakeFilesystem {
 
 impl ResourceChange for MakeFilesystem {
     fn make(&self, _: &mut RealSystem) -> Result<()> {
-        run(&mut self.command()?).map(drop)
+        run(child::writes_its_zeros(&mut self.command()?)).map(drop)
     }
 
     /// By the time that a mkfs that goes on by itself opens its device, that may be another's.

@@ -13,7 +13,7 @@ use crate::engine::{self, EngineError, LoadEngine};
 use crate::guest::DiskKey;
 use anyhow::{Context, Result, anyhow};
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
+use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{Job, SliceSpec, TargetSpec};
 use iotax_probe::{OtherEnd, ProbeSpec, net};
@@ -121,9 +121,13 @@ pub trait Handler {
     fn clock_ns(&mut self) -> u64 {
         monotonic_ns()
     }
-    /// Bytes read since boot from the devices below; `None` where none tells.
-    fn device_reads(&mut self, _paths: &[PathBuf]) -> Option<u64> {
+    /// Bytes of holes and unwritten extents of a file before `end`; `None` where that is not known.
+    fn unwritten_bytes(&mut self, _path: &Path, _end: u64) -> Option<u64> {
         None
+    }
+    /// What the devices below these paths have completed since boot; none where none reports.
+    fn device_reading(&mut self, _paths: &[PathBuf]) -> DeviceReading {
+        DeviceReading::default()
     }
     /// Makes a worker; tests put their own in.
     ///
@@ -159,7 +163,8 @@ pub fn serve(
     handler.attach(line.clone());
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
-    let mut agent = Agent { workers: BTreeMap::new(), servers: BTreeMap::new(), handler, line: line.clone() };
+    let (workers, paths, servers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut agent = Agent { workers, paths, servers, handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
         scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
@@ -258,6 +263,8 @@ type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 struct Agent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
+    /// What each worker works on.
+    paths: BTreeMap<u32, Vec<PathBuf>>,
     /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
     servers: BTreeMap<u32, OtherEnd>,
     handler: &'h mut dyn Handler,
@@ -334,9 +341,10 @@ impl Agent<'_> {
             Request::Gate { paths, limit_ns } => {
                 Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
             }
-            Request::DeviceReads { paths } => {
-                Response::DeviceReads { bytes: self.handler.device_reads(&paths) }
+            Request::UnwrittenBytes { path, end } => {
+                Response::UnwrittenBytes { bytes: self.handler.unwritten_bytes(&path, end) }
             }
+            Request::DeviceCounts { paths } => Response::DeviceCounts(self.handler.device_reading(&paths)),
             Request::ThreadTimes { threads } => Response::ThreadTimes {
                 at_ns: self.handler.clock_ns(),
                 ns: self.handler.thread_times(&threads),
@@ -370,6 +378,7 @@ impl Agent<'_> {
         };
         let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
         self.workers.insert(number, worker);
+        self.paths.insert(number, targets.iter().map(|target| target.path.clone()).collect());
         Ok(Response::Prepared(prepared))
     }
 
@@ -400,12 +409,15 @@ impl Agent<'_> {
         if let Some(begin_ns) = spec.begin_ns {
             thread::sleep(Duration::from_nanos(begin_ns.saturating_sub(monotonic_ns() + READY_BEFORE_NS)));
         }
+        let paths = self.paths.get(&worker).cloned().unwrap_or_default();
+        let devices_before = self.handler.device_reading(&paths);
         // A place without /proc/stat has none, and the record says so.
         let before = self.handler.cpu_times().ok();
         let result = self.worker(worker)?.slice(spec).map_err(Failed::from)?;
         let cpu = before.zip(self.handler.cpu_times().ok()).map(|(from, to)| to.since(from));
+        let devices = [devices_before, self.handler.device_reading(&paths)];
         let exchange = self.worker(worker)?.exchange();
-        Ok(Ran { result, cpu, exchange })
+        Ok(Ran { result, cpu, exchange, devices })
     }
 
     fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {

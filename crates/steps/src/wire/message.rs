@@ -3,7 +3,7 @@
 
 use crate::durability::TrialSpec;
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
+use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
 use iotax_facts::trial::Found;
 use iotax_host::facts::Facts;
 use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
@@ -148,8 +148,15 @@ pub enum Request {
         /// They.
         threads: Vec<ThreadId>,
     },
-    /// Bytes read since boot from the devices below these paths.
-    DeviceReads {
+    /// Which parts of a file no written block stands for.
+    UnwrittenBytes {
+        /// The file.
+        path: PathBuf,
+        /// Only what is before this byte.
+        end: u64,
+    },
+    /// What the devices below these paths have completed since boot.
+    DeviceCounts {
         /// Devices or files.
         paths: Vec<PathBuf>,
     },
@@ -182,7 +189,8 @@ impl Request {
             Request::Gate { .. } => "gate",
             Request::CpuTimes => "cpu_times",
             Request::ThreadTimes { .. } => "thread_times",
-            Request::DeviceReads { .. } => "device_reads",
+            Request::UnwrittenBytes { .. } => "unwritten_bytes",
+            Request::DeviceCounts { .. } => "device_counts",
             Request::Bye => "bye",
         }
     }
@@ -268,11 +276,13 @@ pub enum Response {
         /// Nanoseconds of each since its start; `null`: it has ended, or the kernel does not tell.
         ns: Vec<Option<u64>>,
     },
-    /// To `device_reads`.
-    DeviceReads {
-        /// Bytes; `None` where no device tells.
+    /// To `unwritten_bytes`.
+    UnwrittenBytes {
+        /// Bytes of holes and unwritten extents; `None`: it is no file, or its file system does not report them.
         bytes: Option<u64>,
     },
+    /// To `device_counts`.
+    DeviceCounts(DeviceReading),
     /// To `bye`.
     Bye,
     /// It did not work.
@@ -357,6 +367,8 @@ pub struct Ran {
     pub cpu: Option<CpuTimes>,
     /// What a network probe saw beside its result.
     pub exchange: Option<Exchange>,
+    /// Devices below the worker's targets, just before the slice and just after it; empty where none reports.
+    pub devices: [DeviceReading; 2],
 }
 
 /// [`SliceResult`] without its histograms, and the CPU times.
@@ -392,6 +404,12 @@ pub struct SliceScalars {
     pub cpu: Option<CpuTimes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
+    #[serde(default, skip_serializing_if = "reports_nothing")]
+    pub devices: [DeviceReading; 2],
+}
+
+fn reports_nothing([from, to]: &[DeviceReading; 2]) -> bool {
+    from.devices.is_empty() && to.devices.is_empty()
 }
 
 /// Completions of one direction.
@@ -448,6 +466,7 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
         targets: result.targets.clone(),
         cpu: ran.cpu,
         exchange: ran.exchange.clone(),
+        devices: ran.devices.clone(),
     };
     (scalars, parts.concat())
 }
@@ -487,7 +506,7 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
         errors: scalars.errors,
         first_error: scalars.first_error,
     };
-    Ok(Ran { result, cpu: scalars.cpu, exchange: scalars.exchange })
+    Ok(Ran { result, cpu: scalars.cpu, exchange: scalars.exchange, devices: scalars.devices })
 }
 
 fn split(blob: &[u8], len: u32) -> Result<(&[u8], &[u8]), String> {
@@ -524,6 +543,7 @@ pub fn enclose(id: u64, body: &impl Serialize) -> Result<Vec<u8>, serde_json::Er
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_facts::slice::DeviceCounts;
     use proptest::prelude::*;
 
     fn some_result() -> Ran {
@@ -538,7 +558,9 @@ mod tests {
         result.read.ios = 3;
         (result.in_flight_ns, result.served_ns) = (12, 11);
         let exchange = Some(Exchange { mss: 1448, ..Exchange::default() });
-        Ran { result, cpu: Some(CpuTimes { user_ns: 5, ..CpuTimes::default() }), exchange }
+        let device = DeviceCounts { device: "vda".into(), lowest: true, reads: 9, ..DeviceCounts::default() };
+        let devices = [7, 8].map(|at_ns| DeviceReading { at_ns, devices: vec![device.clone()] });
+        Ran { result, cpu: Some(CpuTimes { user_ns: 5, ..CpuTimes::default() }), exchange, devices }
     }
 
     #[test]

@@ -1,0 +1,236 @@
+//! What block devices complete while a stack is loaded, beside what its load issued. I/O that is lost on the way (a hole, a
+//! cache) or added there (readahead, parity) shows as a difference. It refuses nothing: what follows, the analysis says.
+
+use super::bench::{Bench, Ready};
+use super::places::Places;
+use super::session::Session;
+use anyhow::Result;
+
+use iotax_load::SliceResult;
+use iotax_model::record::{DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, Record, UNWRITTEN};
+use iotax_steps::Place;
+use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::wire::peer::QUICK_LIMIT;
+use iotax_units::exit::Failed;
+use iotax_units::show_bytes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// Readings of each place before and after one slice, the places of the load first.
+pub(super) type PlaceReadings = Vec<(Place, [DeviceReading; 2])>;
+
+/// Sums over the slices of one load so far.
+#[derive(Default)]
+pub struct Traffic {
+    loads: BTreeMap<usize, StackSums>,
+    /// The last reading of each place, with which the next slice's first one makes an idle interval.
+    last: BTreeMap<Place, DeviceReading>,
+    /// What passed between slices: other programs' I/O.
+    idle: BTreeMap<Place, DeviceReading>,
+}
+
+#[derive(Default)]
+struct StackSums {
+    issued: IssuedIo,
+    slices: u32,
+    /// In the order in which they were first read.
+    places: Vec<PlaceSums>,
+}
+
+struct PlaceSums {
+    place: Place,
+    seen: DeviceReading,
+    exceeded: u32,
+}
+
+/// Bytes completed over bytes issued beyond which a slice had I/O of others, or I/O that something on the way adds.
+const CLEARLY_MORE: f64 = 1.05;
+
+impl Traffic {
+    /// Adds a slice of a worker.
+    pub(super) fn add(&mut self, worker: usize, result: &SliceResult, readings: &PlaceReadings) {
+        let load = self.loads.entry(worker).or_default();
+        let issued = issued(result);
+        load.issued.add(&issued);
+        load.slices += 1;
+        for (place, [from, to]) in readings {
+            if let Some(last) = self.last.insert(place.clone(), to.clone()) {
+                self.idle.entry(place.clone()).or_default().add(&from.since(&last));
+            }
+            let seen = to.since(from);
+            let exceeded = u32::from(exceeds(&seen, &issued));
+            match load.places.iter_mut().find(|known| known.place == *place) {
+                Some(known) => {
+                    known.seen.add(&seen);
+                    known.exceeded += exceeded;
+                }
+                None => load.places.push(PlaceSums { place: place.clone(), seen, exceeded }),
+            }
+        }
+    }
+
+    fn take(&mut self) -> impl Iterator<Item = (usize, IssuedIo, Vec<PlaceTraffic>)> {
+        let idle = std::mem::take(&mut self.idle);
+        self.last.clear();
+        std::mem::take(&mut self.loads).into_iter().map(move |(worker, load)| {
+            let places = load.places.into_iter().filter(|one| !one.seen.devices.is_empty());
+            let places = places.map(|PlaceSums { place, seen, exceeded }| PlaceTraffic {
+                idle: idle.get(&place).cloned().unwrap_or_default(),
+                place,
+                seen,
+                slices: load.slices,
+                exceeded,
+            });
+            (worker, load.issued, places.collect())
+        })
+    }
+}
+
+fn exceeds(seen: &DeviceReading, issued: &IssuedIo) -> bool {
+    let lowest = seen.devices.iter().filter(|device| device.lowest);
+    let bytes: u64 = lowest.map(|device| device.read_bytes + device.write_bytes).sum();
+    bytes as f64 > CLEARLY_MORE * (issued.read_bytes + issued.write_bytes) as f64
+}
+
+/// All I/O of a slice, with what was discarded at its start and drained at its end: the devices saw that, too.
+fn issued(result: &SliceResult) -> IssuedIo {
+    let in_window: u64 = result.directions().iter().map(|one| one.ios).sum();
+    let whole = 1.0 + result.discarded_ios as f64 / in_window.max(1) as f64;
+    let scaled = |count: u64| (count as f64 * whole).round() as u64;
+    IssuedIo {
+        reads: scaled(result.read.ios),
+        read_bytes: scaled(result.read.bytes),
+        writes: scaled(result.write.ios),
+        write_bytes: scaled(result.write.bytes),
+    }
+}
+
+impl Bench<'_> {
+    /// Readings that came with the slice from the places of the load.
+    pub(super) fn readings_of_load(
+        &self,
+        worker: usize,
+        devices: Vec<[DeviceReading; 2]>,
+    ) -> impl Iterator<Item = (Place, [DeviceReading; 2])> {
+        let places: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
+        places.into_iter().zip(devices)
+    }
+
+    /// Reads the devices below the media of a stack in places that have no load of it.
+    pub(super) fn read_below(&mut self, worker: usize) -> Result<Vec<(Place, DeviceReading)>> {
+        if self.workload.jobs.is_empty() || self.workload.probe.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut readings = Vec::new();
+        for (place, paths) in media_below(&self.ready[worker]) {
+            if !self.places.has(&place) || self.places.is_lost(&place) {
+                continue;
+            }
+            let reached = self.places.get(&place)?;
+            match reached.ask(Request::DeviceCounts { paths }, QUICK_LIMIT)? {
+                Response::DeviceCounts(reading) => readings.push((place, reading)),
+                other => return Err(Failed::from(reached.peer.unexpected("device_counts", &other)).into()),
+            }
+        }
+        Ok(readings)
+    }
+
+    /// Writes down what the devices counted for each stack since the load was prepared.
+    pub(super) fn record_traffic(&mut self) -> Result<()> {
+        for (worker, issued, places) in self.traffic.take().collect::<Vec<_>>() {
+            if places.is_empty() {
+                continue;
+            }
+            self.store.append(&Record::DeviceTraffic(DeviceTraffic {
+                visit: self.visit,
+                set: self.set,
+                stack: self.ready[worker].stack.clone(),
+                workload: self.workload.name.clone(),
+                issued,
+                places,
+            }))?;
+        }
+        Ok(())
+    }
+}
+
+fn media_below(ready: &Ready) -> Vec<(Place, Vec<PathBuf>)> {
+    ready.media.iter().filter(|(place, _)| !ready.is_in(place)).cloned().collect()
+}
+
+impl Session<'_> {
+    /// Warns of files below a stack, or under its load, whose region has holes or unwritten extents: reads of those reach no
+    /// disk.
+    pub(super) fn warn_of_unwritten(
+        &mut self,
+        places: &mut Places,
+        all: &[Ready],
+        region: u64,
+    ) -> Result<()> {
+        for ready in all {
+            let loaded = ready.members.iter().map(|member| {
+                (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
+            });
+            let files: BTreeSet<(Place, PathBuf)> = loaded
+                .chain(ready.media.iter().cloned())
+                .flat_map(|(place, paths): (Place, Vec<PathBuf>)| {
+                    paths.into_iter().map(move |path| (place.clone(), path))
+                })
+                .filter(|(place, _)| places.has(place) && !places.is_lost(place))
+                .collect();
+            for (place, path) in files {
+                let request = Request::UnwrittenBytes { path: path.clone(), end: region };
+                let answer = places.get(&place)?.ask(request, QUICK_LIMIT)?;
+                if let Response::UnwrittenBytes { bytes: Some(bytes @ 1..) } = answer {
+                    let on = if place.is_host() { String::new() } else { format!(" on {place}") };
+                    let text = format!(
+                        "{} of {}{on} are holes or unwritten extents: reads there reach no disk",
+                        show_bytes(bytes),
+                        path.display()
+                    );
+                    self.warn(UNWRITTEN, &ready.stack, text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_model::record::DeviceCounts;
+
+    fn reading(at_ns: u64, reads: u64) -> DeviceReading {
+        let device =
+            DeviceCounts { device: "vda".into(), reads, read_bytes: reads * 4096, ..Default::default() };
+        DeviceReading { at_ns, devices: vec![device] }
+    }
+
+    fn slice(ios: u64, discarded_ios: u64) -> SliceResult {
+        let mut result = SliceResult { discarded_ios, ..SliceResult::default() };
+        (result.read.ios, result.read.bytes) = (ios, ios * 4096);
+        result
+    }
+
+    #[test]
+    fn slices_add_up_and_what_passes_between_them_is_idle() {
+        let mut traffic = Traffic::default();
+        let on_host = |from: DeviceReading, to: DeviceReading| vec![(Place::Host, [from, to])];
+        traffic.add(0, &slice(80, 20), &on_host(reading(0, 1000), reading(100, 1100)));
+        traffic.add(1, &slice(50, 0), &on_host(reading(110, 1107), reading(200, 1147)));
+        traffic.add(0, &slice(100, 0), &on_host(reading(230, 1150), reading(300, 1250)));
+        let all: Vec<_> = traffic.take().collect();
+        let [(0, file, places), (1, other, _)] = all.as_slice() else { panic!("{all:?}") };
+        assert_eq!((file.reads, file.read_bytes, other.reads), (200, 200 * 4096, 50));
+        let [place] = places.as_slice() else { panic!("{places:?}") };
+        assert_eq!((place.seen.at_ns, place.seen.devices[0].reads), (170, 200));
+        assert_eq!((place.slices, place.exceeded), (2, 0));
+        assert_eq!((place.idle.at_ns, place.idle.devices[0].reads), (40, 10), "both gaps");
+        assert_eq!(traffic.take().count(), 0, "each is written down once");
+        traffic.add(0, &slice(100, 0), &on_host(reading(0, 0), reading(1, 106)));
+        traffic.add(0, &slice(100, 0), &on_host(reading(2, 106), reading(3, 210)));
+        let (.., places) = traffic.take().next().unwrap();
+        assert_eq!((places[0].slices, places[0].exceeded), (2, 1));
+    }
+}
