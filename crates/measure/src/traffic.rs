@@ -202,8 +202,13 @@ mod tests {
     use iotax_model::record::DeviceCounts;
 
     fn reading(at_ns: u64, reads: u64) -> DeviceReading {
-        let device =
-            DeviceCounts { device: "vda".into(), reads, read_bytes: reads * 4096, ..Default::default() };
+        let device = DeviceCounts {
+            device: "vda".into(),
+            lowest: true,
+            reads,
+            read_bytes: reads * 4096,
+            ..Default::default()
+        };
         DeviceReading { at_ns, devices: vec![device] }
     }
 

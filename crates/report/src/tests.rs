@@ -54,6 +54,7 @@ fn together() -> &'static Findings {
         whole.sweeps[0].curves.truncate(1);
         whole.durability = fixture("durability").durability.clone();
         whole.places = fixture("guest").places.clone();
+        whole.traffic = fixture("guest").traffic.clone();
         whole.ruler = fixture("a_against_a").ruler.clone();
         whole
     })

@@ -76,7 +76,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 24] = [
+const KINDS: [&str; 25] = [
     "run",
     "place",
     "volume",
@@ -92,6 +92,7 @@ const KINDS: [&str; 24] = [
     "clocks",
     "cluster",
     "slice",
+    "device_traffic",
     "trial",
     "verified",
     "imported_file",

@@ -8,7 +8,9 @@ use iotax_model::record::imported::{
 };
 use iotax_model::record::trial::{Example, Found, Trial};
 use iotax_model::record::verification::Verification;
-use iotax_model::record::{Better, LayerUp};
+use iotax_model::record::{
+    Better, DeviceCounts, DeviceReading, DeviceTraffic, IssuedIo, LayerUp, PlaceTraffic,
+};
 use iotax_model::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
 use iotax_model::state::State;
 use iotax_probe::ProbeSpec;
@@ -433,7 +435,34 @@ pub fn guest() -> RunData {
         disks: vec![guest_disk()],
         spdk: Vec::new(),
     });
+    run.device_traffic = vec![traffic("file", &["host"]), traffic("vm(vcpus=2)", &["vm", "host"])];
     run
+}
+
+/// 100,000 reads of 4 KiB that the disk of each place completed.
+fn traffic(stack: &str, places: &[&str]) -> DeviceTraffic {
+    let disk = |reads| DeviceCounts {
+        device: "vda".into(),
+        lowest: true,
+        reads,
+        read_bytes: reads * 4096,
+        ..DeviceCounts::default()
+    };
+    let place = |name: &&str| PlaceTraffic {
+        place: Place::from(*name),
+        seen: DeviceReading { at_ns: 9_000_000_000, devices: vec![disk(100_000)] },
+        idle: DeviceReading { at_ns: 300_000_000, devices: vec![disk(0)] },
+        slices: 90,
+        exceeded: 0,
+    };
+    DeviceTraffic {
+        visit: 0,
+        set: 0,
+        stack: stack.into(),
+        workload: "4k-randread-qd4".into(),
+        issued: IssuedIo { reads: 100_000, read_bytes: 409_600_000, ..IssuedIo::default() },
+        places: places.iter().map(place).collect(),
+    }
 }
 
 fn guest_disk() -> GuestDisk {
