@@ -55,6 +55,7 @@ pub fn look(
         return Ok(Seen { bytes: UNKNOWN_BYTES, warnings: Vec::new() });
     }
     let cluster = Cluster { conf };
+    cluster.check_writers().map_err(|why| refuse(format!("{why:#}")))?;
     let waits = || tell(format!("waiting up to 30 s for the cluster of {} to answer", conf.display()));
     let status = unless_soon(|| cluster.status(), waits).map_err(|why| {
         let why = cluster.silence(&format!("{why:#}"));

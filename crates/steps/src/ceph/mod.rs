@@ -14,7 +14,7 @@ pub use image::{Image, absent, image_settings, pool_settings};
 pub use mapping::{Before, client_options, mapped};
 pub use status::ClusterStatus;
 
-use super::tool::{output_within, run_within, tool};
+use super::tool::{nobody_else_can_write, output_within, run_within, tool};
 use anyhow::{Context, Result};
 use iotax_host::probe::program_path;
 use iotax_sys::child;
@@ -65,11 +65,29 @@ impl Cluster<'_> {
     /// # Errors
     /// When it cannot be run, does not end, or fails: its words.
     pub fn run(&self, program: &str, words: &[&str]) -> Result<String> {
+        self.check_conf()?;
         let conf: [&OsStr; 2] = ["--conf".as_ref(), self.conf.as_os_str()];
         let mut command = tool(program, conf);
         command.args(words).env_remove("CEPH_ARGS");
         child::inherits_nothing(&mut command);
         run_within(command, ANSWERS_WITHIN)
+    }
+
+    /// Whether only root and this user can have written the configuration and the keys of client.admin: it names files that every
+    /// client creates, and modules that it loads.
+    ///
+    /// # Errors
+    /// Another user can, or Ceph cannot tell where the keys are.
+    pub fn check_writers(&self) -> Result<()> {
+        self.check_conf()?;
+        let words = ["--name", "client.admin", "--show-config-value", "keyring"];
+        let keys = self.run("ceph-conf", &words)?;
+        let keys = keys.split([',', ';', ' ', '\n']).map(Path::new).filter(|key| key.exists());
+        keys.map(|key| nobody_else_can_write(key, "is not used", "changed it")).collect()
+    }
+
+    fn check_conf(&self) -> Result<()> {
+        nobody_else_can_write(self.conf, "is not used", "named a file or a module to write or load")
     }
 
     /// `ceph`, asked for what it answers.
