@@ -82,8 +82,8 @@ impl Cluster<'_> {
         self.check_conf()?;
         let words = ["--name", "client.admin", "--show-config-value", "keyring"];
         let keys = self.run("ceph-conf", &words)?;
-        let keys = keys.split([',', ';', ' ', '\n']).map(Path::new).filter(|key| key.exists());
-        keys.map(|key| nobody_else_can_write(key, "is not used", "changed it")).collect()
+        let mut keys = keys.split([',', ';', ' ', '\n']).map(Path::new).filter(|key| key.exists());
+        keys.try_for_each(|key| nobody_else_can_write(key, "is not used", "changed it"))
     }
 
     fn check_conf(&self) -> Result<()> {
@@ -172,6 +172,37 @@ impl Cluster<'_> {
 mod tests {
     use super::*;
     use iotax_units::exit::{BAD_INPUT, UNMET_NEED};
+
+    #[test]
+    fn a_configuration_or_key_that_another_user_could_have_written_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (conf, log, key) =
+            (folder.path().join("c.conf"), folder.path().join("log"), folder.path().join("key"));
+        let text = format!("[global]\nlog_file = {}\nkeyring = {}\n", log.display(), key.display());
+        std::fs::write(&conf, text).unwrap();
+        std::fs::write(&key, "").unwrap();
+        let mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let told = || Cluster { conf: &conf }.check_writers().map_err(|why| why.to_string());
+        mode(&conf, 0o666);
+        let why = told().unwrap_err();
+        assert!(
+            why.contains("c.conf is not used: another user could have named a file or a module"),
+            "{why}"
+        );
+        assert!(Cluster { conf: &conf }.run("ceph", &["-s"]).is_err() && !log.exists(), "nothing was run");
+        if program_path("ceph-conf").is_none() {
+            return println!("skipped: needs ceph-conf");
+        }
+        mode(&conf, 0o644);
+        mode(&key, 0o644);
+        told().unwrap();
+        mode(&key, 0o666);
+        let why = told().unwrap_err();
+        assert!(why.contains("key is not used: another user could have changed it"), "{why}");
+    }
 
     /// What ceph 16.2 wrote here.
     #[test]

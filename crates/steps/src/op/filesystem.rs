@@ -48,7 +48,7 @@ impl MakeFilesystem {
     /// backing file, and later reads would measure nothing.
     fn command(&self) -> Result<Command> {
         let label = self.label.as_str();
-        let mut command = tool(&format!("mkfs.{}", self.kind), [""; 0]);
+        let mut command = tool(format!("mkfs.{}", self.kind), [""; 0]);
         match self.kind.as_str() {
             "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
             // Lazy initialisation would write in the background while slices are measured.
