@@ -37,7 +37,10 @@ pub(crate) fn marked_input(text: &str) -> Result<File> {
 }
 
 pub(crate) fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
-    let mut input = File::from(memfd_create(format!("iotax-{run_id}"), MemfdFlags::CLOEXEC)?);
+    let (name, flags) = (format!("iotax-{run_id}"), MemfdFlags::CLOEXEC);
+    // A system may insist on the seal, and kernels before 6.3 do not know it.
+    let sealed = memfd_create(&name, flags | MemfdFlags::NOEXEC_SEAL);
+    let mut input = File::from(sealed.or_else(|_| memfd_create(&name, flags))?);
     input.write_all(text.as_bytes())?;
     input.rewind()?;
     Ok(input)
