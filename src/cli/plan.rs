@@ -24,6 +24,7 @@ use iotax_model::scenario::{
 };
 use iotax_report::ink::Ink;
 use iotax_stats::pilot;
+use iotax_steps::hypervisor;
 use iotax_steps::op::{Op, Operation, RemoteAgent};
 use iotax_steps::{Place, RunTag, Step};
 use iotax_units::exit::{DONE, UNMET_NEED};
@@ -106,6 +107,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let mut text = lacks.map(|lacks| lines(view, &lacks) + "\n").unwrap_or_default();
     text += &marked(view, "note", &scenario.notes);
     text += &hosts(view, scenario);
+    text += &machines(view, scenario);
     text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
     text += &precondition::shown(view, &ground)?;
@@ -195,6 +197,19 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
         "hosts over ssh (plan does not connect to them; run checks whether they answer, and what is there)";
     let all = |host: &(&str, Agent)| line(host) + &written_there(view, scenario, host.0);
     view.paragraph("", head) + &hosts.iter().map(all).collect::<String>()
+}
+
+/// Existing virtual machines that stacks stand in, and the commands by which their managers are asked.
+fn machines(view: &View, scenario: &Scenario) -> String {
+    let is_used = |place: &&Place| scenario.stacks.iter().any(|stack| stack.places().contains(place));
+    let all = scenario.described.iter().filter(|(place, _)| is_used(place));
+    all.filter_map(|(_, described)| described.vm.as_ref())
+        .map(|vm| {
+            let on = if vm.on.is_host() { String::new() } else { format!("on {}, ", vm.on) };
+            let text = format!("{on}run {}", hypervisor::queries(vm).join("; "));
+            view.paragraph(&format!("virtual machine {vm}: "), &text)
+        })
+        .collect()
 }
 
 /// Drives of a host that are written. Nobody has looked at them yet, so whether a word of consent is theirs is not known here.

@@ -36,6 +36,11 @@ fn serial_below(folder: &Path) -> Option<String> {
     (!serial.is_empty()).then_some(serial)
 }
 
+/// Of the separate libvirtd whose folder that is.
+fn libvirt_uri(folder: &Path) -> String {
+    format!("qemu:///session?socket={}", folder.join("run/libvirt/libvirt-sock").display())
+}
+
 struct Machines {
     rig: Rig,
     sshd: Sshd,
@@ -71,6 +76,8 @@ impl Machines {
         let path = format!("{}:{}", self.rig.path("bin").display(), std::env::var("PATH").unwrap());
         let mut command = self.rig.command(args);
         command.env("IOTAX_SSH_CONFIG", &self.sshd.config).env("PATH", path).stdin(Stdio::null());
+        // A scenario must not name a socket.
+        command.env("VIRSH_DEFAULT_CONNECT_URI", libvirt_uri(&self.rig.path("lv")));
         command
     }
 
@@ -240,7 +247,7 @@ impl Libvirt {
     }
 
     fn uri(&self) -> String {
-        format!("qemu:///session?socket={}", self.folder.join("run/libvirt/libvirt-sock").display())
+        libvirt_uri(&self.folder)
     }
 
     fn virsh(&self, args: &[&str]) -> String {
@@ -277,9 +284,8 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     );
     std::fs::write(&domain, xml).unwrap();
     libvirt.virsh(&["define", domain.to_str().unwrap()]);
-    let place = format!("libvirt = \"iotax-it\"\nuri = \"{}\"", libvirt.uri());
     // It has no operating system, so it does not shut down in order.
-    let scenario = machines.scenario(&place, "change = [\"libvirt:iotax-it,force\"]");
+    let scenario = machines.scenario("libvirt = \"iotax-it\"", "change = [\"libvirt:iotax-it,force\"]");
     let run = ["run", scenario.as_str()];
     says(&machines.expect(2, &run), &["declared as libvirt:iotax-it", "it is shut off"]);
     libvirt.virsh(&["start", "iotax-it"]);

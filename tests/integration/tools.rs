@@ -146,3 +146,89 @@ fn a_program_that_is_missing_is_an_unmet_need() {
     );
     assert!(!rig.path("x.img").exists());
 }
+
+/// Its `make` is this command; the script goes on for some seconds after iotax was killed, and writes to the loop device then.
+fn slow_tool(rig: &Rig, make: &str) -> String {
+    let (script, began) = (rig.path("make.sh").display().to_string(), rig.path("began"));
+    let text = format!(
+        "name=$1 file=$2 device=$3\ntouch {}\nsleep 4\necho overwritten > $device\ntruncate -s 16M $file\n",
+        began.display()
+    );
+    let executable = |path: &str, text: &str| {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    executable(&script, &format!("#!/bin/sh -e\n{text}"));
+    executable(&format!("{script}.env"), &format!("#!/usr/bin/env -S bash -e\n{text}"));
+    executable(&format!("{script}.behind"), &format!("#!/bin/sh\n{script} \"$@\" < /dev/null &\n"));
+    let make = make.replace("SCRIPT", &script);
+    format!(
+        "[tool.slow]\ngives = \"file\"\nunwritten = false\npath = \"{{run}}/{{name}}\"\n\
+         make = [[{make}, \"{{name}}\", \"{{run}}/{{name}}\", \"{{device}}\"]]\n\
+         undo = [[\"rm\", \"-f\", \"{{run}}/{{name}}\"]]\n\
+         find = [[\"find\", \"{{run}}\", \"-maxdepth\", \"1\", \"-name\", \"{{name}}*\"]]\n"
+    )
+}
+
+#[test]
+fn clean_waits_for_a_make_that_goes_on_whoever_interprets_it() {
+    if !can_loop() || !can_run(&["bash", "setsid"]) {
+        return;
+    }
+    for make in [
+        r#""SCRIPT""#,
+        r#""env", "A=1", "SCRIPT""#,
+        r#""env", "-i", "SCRIPT""#,
+        r#""SCRIPT.env""#,
+        r#""SCRIPT.behind""#,
+        r#""setsid", "--fork", "SCRIPT""#,
+    ] {
+        let rig = Rig::new();
+        let scenario = scenario(&rig, "slow", &slow_tool(&rig, make));
+        let mut run = rig.spawn(&[&["run", &scenario], QUICK].concat());
+        crate::rig::wait(|| rig.path("began").exists(), 60, "make");
+        run.kill().unwrap();
+        run.wait().unwrap();
+        assert!(crate::rig::process_of("", "make.sh").is_some(), "{make}: it goes on");
+        let cleaned = rig.iotax(&["clean"]);
+        assert_eq!(cleaned.status.code(), Some(0), "{make}: {}", words(&cleaned));
+        // It was waited for: nobody writes to the loop device of somebody else.
+        assert!(crate::rig::process_of("", &rig.path("make.sh").display().to_string()).is_none(), "{make}");
+        assert!(words(&cleaned).contains("waiting until process "), "{make}: {}", words(&cleaned));
+        assert_eq!(crate::rig::traces(&rig.path("")), Vec::<String>::new(), "{make}");
+        assert!(rig.expect(0, &["clean"]).contains("nothing to clean"), "{make}");
+    }
+}
+
+#[test]
+fn a_plan_shows_every_program_and_a_uri_runs_none() {
+    let rig = Rig::new();
+    let ran = rig.path("ran");
+    let script = rig.path("as-root.sh");
+    std::fs::write(&script, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = rig.path("uri.toml");
+    let write = |uri: &str| {
+        let text = format!(
+            "[place.h1]\nssh = \"h1\"\nlibvirt = \"db1\"\nuri = \"{uri}\"\n[stack.vm]\ntext = \"ssh:h1:/srv/a.img,size=16MiB\"\n"
+        );
+        std::fs::write(&path, text).unwrap();
+    };
+    let file = path.to_str().unwrap();
+    write(&format!("qemu+ext:///system?command={}", script.display()));
+    for command in ["plan", "run"] {
+        let parts = ["uri.toml:4:7: key \"uri\"", "the transport \"ext\" is not one of unix, tls, tcp, ssh"];
+        rig.complains(2, &[command, file], &parts);
+    }
+    assert!(!ran.exists());
+    write("qemu+ssh://kvm3/system");
+    let shown = "virtual machine libvirt:db1: run virsh -q -c qemu+ssh://kvm3/system domstate --domain db1; virsh -q -c \
+                 qemu+ssh://kvm3/system dumpxml --domain db1";
+    for args in [vec!["plan", file], vec!["plan", "--commands", file]] {
+        let output = words(&rig.iotax(&args));
+        assert!(crate::rig::flat(&output).contains(shown), "{output}");
+    }
+    let tools = scenario(&rig, "slow", &slow_tool(&rig, r#""SCRIPT""#));
+    let plan = words(&rig.iotax(&["plan", &tools]));
+    assert!(plan.contains("also runs: find, rm (see --commands)"), "{plan}");
+}

@@ -56,6 +56,44 @@ pub struct Vm {
     pub uri: Option<String>,
 }
 
+/// Ways to libvirt that run no program which a URI names; `ext` runs any.
+const TRANSPORTS: [&str; 6] = ["unix", "tls", "tcp", "ssh", "libssh", "libssh2"];
+/// Parameters of a URI that name neither a program (`command`, `netcat`) nor a file (`socket`, `keyfile`, `pkipath`, `known_hosts`,
+/// `authfile`, `root`), lead no further (`name`) and leave the checks of the other end alone (`no_verify`).
+const PARAMETERS: [&str; 4] = ["mode", "no_tty", "proxy", "sshauth"];
+
+/// The transport of libvirt's connection URI, which must run no program, read no file and lead nowhere that it names by itself.
+///
+/// # Errors
+/// What it names, in words.
+pub fn transport_of(uri: &str) -> Result<&str, String> {
+    let plain = |text: &str, also: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c));
+    let (scheme, rest) = uri.split_once("://").ok_or("it is no URI such as qemu:///system")?;
+    let (driver, transport) = scheme.split_once('+').unwrap_or((scheme, "unix"));
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+    if driver.is_empty() || !plain(driver, "") {
+        return Err(format!("\"{driver}\" is no driver of libvirt"));
+    }
+    if !TRANSPORTS.contains(&transport) {
+        return Err(format!("the transport \"{transport}\" is not one of {}", TRANSPORTS.join(", ")));
+    }
+    // ssh would take a host that begins with "-" for an option.
+    if !plain(host, "._-@:[]") || host.split('@').any(|part| part.starts_with('-')) {
+        return Err(format!("\"{host}\" is no plain name of a host"));
+    }
+    if !["", "/", "/system", "/session", "/default"].contains(&path) {
+        return Err(format!("its path \"{path}\" is neither /system nor /session"));
+    }
+    for parameter in query.split(['&', ';']).filter(|parameter| !parameter.is_empty()) {
+        let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        if !PARAMETERS.contains(&key) || !plain(value, "_-,") {
+            return Err(format!("its parameter \"{parameter}\" is not one of {}", PARAMETERS.join(", ")));
+        }
+    }
+    Ok(transport)
+}
+
 impl std::fmt::Display for Vm {
     /// As in a consent: `libvirt:NAME`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -102,4 +140,51 @@ pub struct Described {
     /// The virtual machine that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<Vm>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_names_no_program_no_file_and_no_other_connection() {
+        for (uri, transport) in [
+            ("qemu:///system", "unix"),
+            ("qemu:///session?mode=direct", "unix"),
+            ("qemu+ssh://root@kvm-3.lan:2222/system?no_tty=1&proxy=native", "ssh"),
+            ("qemu+tls://[fe80::1]/system", "tls"),
+            ("xen+libssh2://kvm3/?sshauth=agent,privkey", "libssh2"),
+            ("test:///default", "unix"),
+        ] {
+            assert_eq!(transport_of(uri), Ok(transport), "{uri}");
+        }
+        for (uri, part) in [
+            ("qemu+ext:///system?command=/tmp/x", "the transport \"ext\""),
+            ("qemu+EXT:///system", "the transport \"EXT\""),
+            ("qemu+ssh://h/system?command=/tmp/x", "its parameter \"command=/tmp/x\""),
+            ("qemu+ssh://h/system?no_tty=1;command=x", "\"command=x\""),
+            ("qemu+ssh://h/system?%63ommand=x", "\"%63ommand=x\""),
+            ("qemu+ssh://h/system?Command=x", "\"Command=x\""),
+            ("qemu+ssh://h/system?netcat=/tmp/x", "netcat"),
+            ("qemu+libssh2://h/system?keyfile=/tmp/k", "keyfile"),
+            ("qemu:///system?socket=/tmp/s", "socket"),
+            ("qemu:///system?name=qemu%2bext:///x", "name"),
+            ("qemu+tls://h/system?pkipath=/tmp/p", "pkipath"),
+            ("qemu+ssh://h/system?known_hosts=/tmp/k&no_verify=1", "known_hosts"),
+            ("qemu+ssh://h/system?no_verify=1", "no_verify"),
+            ("esx://h/?authfile=/tmp/a", "authfile"),
+            ("qemu+ssh://-oProxyCommand=x/system", "is no plain name of a host"),
+            ("qemu+ssh://-oProxyCommand/system", "is no plain name of a host"),
+            ("qemu+ssh://me@-oProxyCommand/system", "is no plain name of a host"),
+            ("qemu+ssh://%2doProxyCommand/system", "is no plain name of a host"),
+            ("qemu:///embed?root=/tmp/r", "its path \"/embed\""),
+            ("test:///tmp/machine.xml", "its path"),
+            ("qemu:///system#x", "its path"),
+            ("myalias", "it is no URI"),
+            ("+ext:///system", "is no driver"),
+        ] {
+            let why = transport_of(uri).unwrap_err();
+            assert!(why.contains(part), "{uri}: {why}");
+        }
+    }
 }

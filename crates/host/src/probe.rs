@@ -168,12 +168,12 @@ impl Probe {
 }
 
 /// Where a program lies: `PATH`, then /usr/sbin and /sbin, which a user's `PATH` often lacks.
-pub fn program_path(name: &str) -> Option<PathBuf> {
+pub fn program_path(name: impl AsRef<Path>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .chain(["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from))
         .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(name))
+        .map(|dir| dir.join(&name))
         .find(|file| is_executable(file))
 }
 

@@ -55,6 +55,7 @@ pub fn look(
         return Ok(Seen { bytes: UNKNOWN_BYTES, warnings: Vec::new() });
     }
     let cluster = Cluster { conf };
+    cluster.check_writers().map_err(|why| refuse(format!("{why:#}")))?;
     let waits = || tell(format!("waiting up to 30 s for the cluster of {} to answer", conf.display()));
     let status = unless_soon(|| cluster.status(), waits).map_err(|why| {
         let why = cluster.silence(&format!("{why:#}"));
@@ -178,6 +179,16 @@ mod tests {
         let refused =
             look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {}).err().unwrap().to_string();
         assert!(refused.contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"), "{refused}");
+        if ceph::has_tools() {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::write(&conf, "[global]\nmon_host = 127.0.0.1\n").unwrap();
+            std::fs::set_permissions(&conf, std::fs::Permissions::from_mode(0o666)).unwrap();
+            let foreign = look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {}).err().unwrap();
+            assert!(
+                foreign.to_string().contains("another user could have named a file or a module"),
+                "{foreign}"
+            );
+        }
         let lacking = |scenario: &Scenario| survey::consent_lacking("rbd:p/i", scenario, &scenario.stacks[0]);
         assert_eq!(lacking(&reads), None);
         assert!(lacking(&of("randwrite")).unwrap().contains("hint: --destroy serial=rbd:p/i if"));

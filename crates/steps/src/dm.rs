@@ -4,7 +4,7 @@ use super::StepOutput;
 use super::op::{MakeLinear, Stretch};
 use super::system::run;
 use super::system::{NotOurs, NothingMade};
-use super::tool::{await_orphans, load_modules, run_with, settle, tool};
+use super::tool::{load_modules, run_with, settle, tool};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::block::sys_block;
 use iotax_host::probe::Probe;
@@ -39,15 +39,7 @@ fn ready(linear: &MakeLinear) -> Result<()> {
 }
 
 /// Ours of that name.
-///
-/// # Errors
-/// A dmsetup that a killed run left behind does not end.
-pub fn find(name: &str) -> Result<Option<StepOutput>> {
-    await_orphans(&["dmsetup"], &[name])?;
-    Ok(ours(name))
-}
-
-fn ours(name: &str) -> Option<StepOutput> {
+pub fn ours(name: &str) -> Option<StepOutput> {
     let (device, id) = there(&here(), name)?;
     let path = Path::new("/dev").join(device);
     (id == uuid(name)).then(|| StepOutput::at(path))
@@ -58,7 +50,6 @@ fn ours(name: &str) -> Option<StepOutput> {
 /// # Errors
 /// When it is in use, or another has that name ([`NotOurs`]).
 pub fn remove(name: &str) -> Result<()> {
-    await_orphans(&["dmsetup"], &[name])?;
     match there(&here(), name) {
         None => return Ok(()),
         Some((device, id)) if id != uuid(name) => {

@@ -4,7 +4,7 @@
 use super::op::ConnectIscsi;
 use super::settings::{self, ThingSettings};
 use super::system::{run, wait_until};
-use super::tool::{await_orphans, load_modules, output, said, settle, tool};
+use super::tool::{load_modules, output, said, settle, tool};
 use anyhow::{Context, Result, bail};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
@@ -151,7 +151,6 @@ pub fn targets(probe: &Probe) -> Vec<String> {
 /// # Errors
 /// When iscsiadm cannot tell.
 pub fn is_known(login: &ConnectIscsi) -> Result<bool> {
-    await_orphans(&["iscsiadm"], &[&login.iqn, &login.iface])?;
     let has_session = !sessions(&Probe::of_files(Path::new("/")), &login.iqn).is_empty();
     Ok(has_session || has_node(login)? || has_iface(login)?)
 }
@@ -190,7 +189,6 @@ fn is_no_record(told: &Output) -> bool {
 /// When open-iscsi refuses, or the session stays.
 pub fn logout(login: &ConnectIscsi) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
-    await_orphans(&["iscsiadm"], &[&login.iqn, &login.iface])?;
     if !sessions(&probe, &login.iqn).is_empty() {
         iscsiadm(&[node(login), strings(&["--logout"])].concat())?;
         wait_until(SHOWS_WITHIN, || sessions(&probe, &login.iqn).is_empty())

@@ -3,7 +3,7 @@
 //!
 //! Modules: `op/` the operations, one file and one entry each, every one a [`thing::ManagedResource`] or a
 //! [`thing::ResourceChange`]; [`journal`], [`executor`], [`clean`] what is written down, done and undone; [`system`] this machine,
-//! `simulated` its twin for tests. [`tool`], [`json_socket`], [`process`] how programs are run and asked; [`md`], [`lvm`], [`zfs`],
+//! `simulated` its twin for tests. [`tool`], [`json_socket`], [`process`], `leftover` how programs are run, asked and waited for; [`md`], [`lvm`], [`zfs`],
 //! [`dm`], [`loops`], [`partition`], [`ceph`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the
 //! tools of one system make; [`vhost_user`] what a socket serves; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
 //! the protocol, [`handler`] and [`peer_hand`] its two ends, [`agent`] the program that is copied. [`engine`] what loads a target,
@@ -27,6 +27,7 @@ mod image;
 pub mod iscsi;
 pub mod journal;
 pub mod json_socket;
+mod leftover;
 pub mod lio;
 pub mod loops;
 pub mod lvm;

@@ -2,7 +2,7 @@
 //! and how much of it is shown.
 
 use super::system::{NotOurs, run, wait_until};
-use super::tool::{await_orphans, tool};
+use super::tool::tool;
 use anyhow::{Context, Result, bail};
 use iotax_sys::loopdev;
 use serde::{Deserialize, Serialize};
@@ -60,9 +60,6 @@ pub(super) fn attach(of: &LoopOf, direct_io: bool, read_only: bool) -> Result<Pa
 /// # Errors
 /// When they cannot be listed.
 pub fn attached(of: &LoopOf) -> Result<Vec<PathBuf>> {
-    // One that was begun and goes on by itself is not seen yet.
-    let backing = of.backing.display().to_string();
-    await_orphans(&["losetup"], &[&backing])?;
     Ok(loops()?.filter(|device| is_loop_of(device, of)).map(|device| dev_of(&device)).collect())
 }
 

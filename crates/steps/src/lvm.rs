@@ -4,7 +4,7 @@
 
 use super::settings::{self, ThingSettings};
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{await_orphans, output, tool};
+use super::tool::{output, tool};
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -132,10 +132,6 @@ impl Group<'_> {
             return Ok(Vec::new());
         }
         let known: Vec<String> = (0..self.members.len()).map(|number| self.uuid(number)).collect();
-        // pvremove has neither name nor UUID in its command line.
-        let paths: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
-        let carried: Vec<&str> = known.iter().chain(&paths).map(String::as_str).chain([self.name]).collect();
-        await_orphans(&["lvm"], &carried)?;
         let words = ["pvs", "--reportformat", "json", "-o", "pv_name,pv_uuid,vg_name"];
         match run(&mut command(&devices, &words.map(str::to_owned))) {
             Ok(text) => physical_of(&text, &known),

@@ -7,7 +7,7 @@ use super::op::CreateArray;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
 use super::thing::ProgressFn;
-use super::tool::{all_of, await_orphans, load_modules, output, settle, tool};
+use super::tool::{all_of, load_modules, output, settle, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_host::block::{self, BlockNode, node_path, sys_block};
 use iotax_host::probe::Probe;
@@ -75,11 +75,6 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
 /// # Errors
 /// When mdadm cannot be run, or nothing is found and a member cannot be read.
 pub fn find(array: &CreateArray) -> Result<Option<StepOutput>> {
-    await_mdadm(array)?;
-    look(array)
-}
-
-fn look(array: &CreateArray) -> Result<Option<StepOutput>> {
     if let Some(device) = arrays_of(array)?.pop() {
         return Ok(Some(yield_of(&device)));
     }
@@ -102,24 +97,15 @@ fn has_superblock(array: &CreateArray, member: &BlockNode) -> Result<bool> {
     Ok(superblock(&node_path(member))?.is_some_and(|of| of.is(&array.name)))
 }
 
-/// One that makes the array has its name, one that takes it down has a member.
-fn await_mdadm(array: &CreateArray) -> Result<()> {
-    let members: Vec<String> =
-        members_there(array).iter().map(|member| node_path(member).display().to_string()).collect();
-    let carried: Vec<&str> = members.iter().map(String::as_str).chain([array.name.as_str()]).collect();
-    await_orphans(&["mdadm"], &carried)
-}
-
 /// Stops the array and zeroes the superblock of each member, in it or failed out of it.
 ///
 /// # Errors
 /// When something holds it; when another array has a member by now ([`NotOurs`]).
 pub fn unmake(array: &CreateArray) -> Result<()> {
-    await_mdadm(array)?;
     let start = Instant::now();
     loop {
         match unmake_once(array) {
-            Ok(()) if look(array)?.is_none() => return not_anothers(array),
+            Ok(()) if find(array)?.is_none() => return not_anothers(array),
             Err(error) if start.elapsed() > PATIENCE => return Err(error),
             Ok(()) if start.elapsed() > PATIENCE => {
                 bail!("array {} comes back whenever it is stopped", array.name)

@@ -4,7 +4,7 @@
 use super::StepOutput;
 use super::op::MakePartition;
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{await_orphans, guid, output, run_with, settle, tool};
+use super::tool::{guid, output, run_with, settle, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_host::block::{self, BlockNode, node_path};
 use iotax_host::probe::Probe;
@@ -57,7 +57,6 @@ pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
 /// When sfdisk cannot be run.
 pub fn find(wanted: &MakePartition) -> Result<Option<StepOutput>> {
     let Ok(disk) = disk_of(wanted) else { return Ok(None) };
-    await_writer(&disk)?;
     let ours = id_on(&disk)?.is_some_and(|id| id.eq_ignore_ascii_case(&wanted.id));
     Ok(ours.then(|| the_one(&disk).map_or_else(StepOutput::default, |made| yield_of(&made))))
 }
@@ -72,7 +71,6 @@ pub fn remove(wanted: &MakePartition) -> Result<()> {
         let words = format!("the partition table {} is not of {}: left alone", wanted.id, wanted.name);
         return Err(NotOurs(words).into());
     }
-    await_writer(&disk)?;
     match id_on(&disk)? {
         // The kernel may know the partition still of a table that was written over.
         None if !is_known(wanted, &disk) => return Ok(()),
@@ -97,11 +95,6 @@ pub fn remove(wanted: &MakePartition) -> Result<()> {
         None => Ok(()),
         Some(id) => bail!("/dev/{} has a partition table still ({id})", disk.name),
     }
-}
-
-/// Its command line has no name of ours, but the device that is.
-fn await_writer(disk: &BlockNode) -> Result<()> {
-    await_orphans(&["sfdisk", "partx"], &[&node_path(disk).display().to_string()])
 }
 
 fn ready(wanted: &MakePartition) -> Result<BlockNode> {

@@ -29,7 +29,7 @@ fn has_word(pid: u32, tag: &str) -> bool {
 }
 
 /// The owner of its folder in /proc may be root's (a process that is not to be looked into), its effective user is not.
-fn is_mine(pid: u32) -> bool {
+pub(crate) fn is_mine(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     let effective = users.and_then(|users| users.split_whitespace().nth(1)?.parse().ok());
@@ -106,21 +106,25 @@ pub fn end_of(process: &ProcessId) -> Option<String> {
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 /// Of /proc/PID/stat.
-struct Stat {
+pub(crate) struct Stat {
     state: char,
+    pub(crate) group: u32,
+    pub(crate) session: u32,
     threads: u64,
     start_time: u64,
     exit_code: Option<i32>,
 }
 
 /// The name before the fields may have spaces and parentheses.
-fn stat(pid: u32) -> Option<Stat> {
+pub(crate) fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_ascii_whitespace().collect();
     // Numbered from the third, as proc(5) counts them.
     let field = |number: usize| fields.get(number - 3);
     Some(Stat {
         state: field(3)?.chars().next()?,
+        group: field(5)?.parse().ok()?,
+        session: field(6)?.parse().ok()?,
         threads: field(20)?.parse().ok()?,
         start_time: field(22)?.parse().ok()?,
         exit_code: field(52).and_then(|code| code.parse().ok()),

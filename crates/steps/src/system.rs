@@ -3,6 +3,7 @@
 use super::ceph::Before;
 use super::hand::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use super::hypervisor;
+use super::leftover::{begin_run, leftover_of};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
 use super::process::{carries, process_id, runs};
@@ -32,7 +33,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A thing that was made is somebody else's now: it was left alone, and nobody is told to remove it.
+/// A thing that was made is somebody else's now, or in the hands of a program that still runs: it was left alone, and nobody is
+/// told to remove it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotOurs(pub String);
@@ -60,6 +62,15 @@ pub trait Observer {
     fn image_before(&self, conf: &Path, pool: &str, image: &str) -> Option<Before>;
 }
 
+/// The longest that a tool of the system was seen to take by itself: zpool create on many disks.
+const LEFTOVER_LIMIT: Duration = Duration::from_secs(120);
+/// A wait is reported to the user after this time.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
+/// After Ctrl-C, a wait ends when it has taken this long in all.
+const STOPPED_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks at what ends by itself.
+const LOOKS_EVERY: Duration = Duration::from_millis(100);
+
 /// How far something long is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -85,6 +96,10 @@ pub struct RealSystem {
     watcher: Option<Box<Watcher>>,
     /// Not told yet.
     notes: Vec<String>,
+    /// Whether no program of an earlier iotax or of a failed step can be running; `None`: nothing was performed or undone yet.
+    is_settled: Option<bool>,
+    /// Since when such programs are waited for.
+    waits_since: Option<Instant>,
 }
 
 impl Observer for RealSystem {
@@ -136,24 +151,30 @@ impl PlaceExecutor for RealSystem {
     }
 
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        match op.act() {
+        begin_run(&tag.run_id);
+        let was_settled = self.is_settled.replace(false);
+        let made = match op.act() {
             Act::Make(resource) => {
                 let made = resource.make(self, tag)?;
                 self.notes.extend(resource.notes(&made));
-                Ok(made)
+                made
             }
-            Act::Change(change) => change.make(self).map(|()| StepOutput::default()),
-        }
+            Act::Change(change) => change.make(self).map(|()| StepOutput::default())?,
+        };
+        self.is_settled = was_settled.or(Some(true));
+        Ok(made)
     }
 
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
+        self.settle(tag)?;
         match op.act() {
             Act::Make(resource) => resource.find(tag, others),
-            Act::Change(change) => change.await_end().map(|()| None),
+            Act::Change(_) => Ok(None),
         }
     }
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
+        self.settle(tag)?;
         match op.act() {
             Act::Make(resource) if !resource.stays(made) => resource.unmake(self, tag, made),
             _ => Ok(()),
@@ -208,6 +229,45 @@ impl RealSystem {
     /// Tells what share of a sync is done.
     pub fn synced(&mut self) -> impl FnMut(f64) -> ControlFlow<()> {
         |share| self.tell(Progress::Synced(share))
+    }
+
+    /// Tells that something is waited for, and whether to wait no longer: it took too long, or the user has stopped it.
+    pub fn is_given_up(&mut self, start: Instant, limit: Duration, what: impl Fn() -> String) -> bool {
+        let (waited, seconds) = (start.elapsed(), limit.as_secs());
+        let tells = waited > TOLD_AFTER.min(limit);
+        let text = || format!("waiting until {} (at most {seconds} s)", what());
+        let stops = tells && self.tell(Progress::Waits(text())).is_break() && waited > STOPPED_WITHIN;
+        stops || waited > limit
+    }
+
+    /// Before anything is undone: programs of an earlier iotax or of a failed step have ended.
+    fn settle(&mut self, tag: &RunTag) -> Result<()> {
+        begin_run(&tag.run_id);
+        if self.is_settled != Some(true) {
+            self.await_leftovers(tag)?;
+        }
+        self.is_settled = Some(true);
+        Ok(())
+    }
+
+    /// Waits for all programs of the run that are still running.
+    ///
+    /// # Errors
+    /// [`NotOurs`]: one does not end.
+    pub fn await_leftovers(&mut self, tag: &RunTag) -> Result<()> {
+        let start = *self.waits_since.get_or_insert_with(Instant::now);
+        while let Some((process, name)) = leftover_of(&tag.run_id)? {
+            let pid = process.pid;
+            if self.is_given_up(start, LEFTOVER_LIMIT, || format!("process {pid} ({name}) of the run ends")) {
+                let why = format!(
+                    "process {pid} ({name}), which the run started, still runs, so this is left alone"
+                );
+                bail!(NotOurs(format!("{why}; hint: clean again when it has ended, or end it")));
+            }
+            std::thread::sleep(LOOKS_EVERY);
+        }
+        self.waits_since = None;
+        Ok(())
     }
 
     /// Notes what is worth a word and is no failure.
@@ -364,4 +424,42 @@ pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Res
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::leftover::input_of;
+    use crate::op::MakeDirectory;
+
+    #[test]
+    fn what_is_whole_is_not_undone_while_a_program_of_a_killed_undo_goes_on() {
+        let run_id = format!("undo-{}", std::process::id());
+        let tag = RunTag { run_id: run_id.clone(), run_dir: PathBuf::new() };
+        let mut left = Command::new("sleep");
+        let mut left = left.arg("60").process_group(0).stdin(input_of(&run_id, "").unwrap()).spawn().unwrap();
+        let waits = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let seen = std::sync::Arc::clone(&waits);
+        let mut system = RealSystem::watched(move |progress| {
+            seen.lock().unwrap().push(progress);
+            ControlFlow::Break(())
+        });
+        system.waits_since = Instant::now().checked_sub(STOPPED_WITHIN * 2);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made");
+        fs::create_dir(&path).unwrap();
+        let (op, made) = (Op::MakeDirectory(MakeDirectory { path: path.clone() }), StepOutput::at(&path));
+        let error = system.undo(&op, &tag, &made).unwrap_err();
+        assert!(error.is::<NotOurs>() && path.exists(), "nobody is told to undo it by hand");
+        let process = format!("process {} (sleep)", left.id());
+        let why =
+            format!("{process}, which the run started, still runs, so this is left alone; hint: clean again");
+        assert!(error.to_string().starts_with(&why), "{error}");
+        let wait = format!("waiting until {process} of the run ends (at most 120 s)");
+        assert_eq!(*waits.lock().unwrap(), [Progress::Waits(wait)]);
+        left.kill().unwrap();
+        left.wait().unwrap();
+        system.undo(&op, &tag, &made).unwrap();
+        assert!(!path.exists());
+    }
 }

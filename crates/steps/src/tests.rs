@@ -1195,27 +1195,19 @@ fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go
         options: Vec::new(),
     };
     let attach = AttachLoop { backing: below(), bytes: 1, direct_io: false, read_only: false, file: None };
-    let folder = tempfile::tempdir().unwrap();
-    let ops = [("mkfs.xfs", Op::MakeFilesystem(filesystem)), ("losetup", Op::AttachLoop(attach))];
-    // As a program, and as a script of a shell.
-    for ((program, op), script) in ops.iter().zip([false, true]).chain(ops.iter().zip([true, false])) {
-        let file = folder.path().join(program);
-        std::fs::write(&file, "sleep 1; true").unwrap();
-        let file = file.to_str().unwrap();
-        let mut left = std::process::Command::new("/bin/sh")
-            .arg0(if script { "/bin/sh" } else { program })
-            .args(if script { vec![file, &device] } else { vec!["-c", "sleep 1; true", "sh", &device] })
+    let run_id = format!("behind-{}", std::process::id());
+    let tag = RunTag { run_id: run_id.clone(), run_dir: PathBuf::new() };
+    for op in [Op::MakeFilesystem(filesystem), Op::AttachLoop(attach)] {
+        let mut left = std::process::Command::new("sleep")
+            .arg("1")
+            .process_group(0)
+            .stdin(super::leftover::input_of(&run_id, "").unwrap())
             .spawn()
             .unwrap();
         let process = super::process::process_id(left.id()).unwrap();
-        super::system::wait_until(std::time::Duration::from_secs(5), || {
-            super::process::carries(&process, &device)
-        })
-        .unwrap();
         let reaper = std::thread::spawn(move || left.wait());
-        let found = RealSystem::default().find(op, &tag(Path::new("")), &[]).unwrap();
-        assert_eq!(found, None, "{program}");
-        assert!(!super::process::runs(&process), "{program} still runs");
+        assert_eq!(RealSystem::default().find(&op, &tag, &[]).unwrap(), None);
+        assert!(!super::process::runs(&process), "it still runs");
         reaper.join().unwrap().unwrap();
     }
 }

@@ -63,9 +63,4 @@ pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 pub trait ResourceChange {
     /// Does it.
     fn make(&self, system: &mut RealSystem) -> Result<()>;
-
-    /// Waits for what an interrupted attempt has left running.
-    fn await_end(&self) -> Result<()> {
-        Ok(())
-    }
 }

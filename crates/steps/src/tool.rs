@@ -1,23 +1,19 @@
 //! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from, an
 //! end within some time. Ctrl-C in a terminal does not reach them: what is half made by one is worse than what is made.
 
-use super::process;
-use super::system::{NotOurs, run, wait_until};
-use anyhow::{Context, Result, bail, ensure};
+use super::leftover;
+use super::system::{NotOurs, run};
+use anyhow::{Context, Result, bail};
 use iotax_host::probe::{QUIET_LVM, program_path};
 use iotax_sys::child::{self, Ended};
+use iotax_sys::owner::other_writer;
 use iotax_units::shell;
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// The longest that a tool of the system was seen to take by itself: zpool create on many disks.
-const ORPHAN_LIMIT: Duration = Duration::from_secs(120);
 /// What only asks answers by then, or waits for a device that does not.
 const ASKS_WITHIN: Duration = Duration::from_secs(120);
 /// What changes something may first have to write what others left in memory.
@@ -26,87 +22,61 @@ const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
 const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
 /// Words of programs that change something; of a program that is not here every use may.
-const CHANGING: &[(&str, &[&str])] = &[
+const CHANGING: &[(&str, &str)] = &[
     (
         "lvm",
-        &[
-            "pvcreate",
-            "pvremove",
-            "vgcreate",
-            "vgremove",
-            "vgreduce",
-            "vgchange",
-            "vgextend",
-            "lvcreate",
-            "lvremove",
-            "lvconvert",
-            "lvchange",
-        ],
+        "pvcreate pvremove vgcreate vgremove vgreduce vgchange vgextend lvcreate lvremove lvconvert lvchange",
     ),
-    ("mdadm", &["--create", "--stop", "--zero-superblock", "--manage", "--fail", "--remove", "--add"]),
-    (
-        "zpool",
-        &[
-            "create",
-            "destroy",
-            "add",
-            "attach",
-            "detach",
-            "replace",
-            "offline",
-            "online",
-            "labelclear",
-            "set",
-            "import",
-            "export",
-        ],
-    ),
-    ("zfs", &["create", "destroy", "set"]),
-    ("dmsetup", &["create", "remove", "reload", "resume", "suspend"]),
-    ("iscsiadm", &["new", "update", "delete", "--login", "--logout"]),
-    ("rbd", &["map", "unmap"]),
-    ("zdb", &[]),
-    ("blkid", &[]),
+    ("mdadm", "--create --stop --zero-superblock --manage --fail --remove --add"),
+    ("zpool", "create destroy add attach detach replace offline online labelclear set import export"),
+    ("zfs", "create destroy set"),
+    ("dmsetup", "create remove reload resume suspend"),
+    ("iscsiadm", "new update delete --login --logout"),
+    ("rbd", "map unmap"),
+    ("zdb", ""),
+    ("blkid", ""),
+    ("sfdisk", "--quiet"),
 ];
 
 /// Whether what a program is told there changes anything.
 fn changes(program: &str, words: &[&str]) -> bool {
-    match CHANGING.iter().find(|(name, _)| *name == program) {
-        Some((_, changing)) => words.iter().any(|word| changing.contains(word)),
-        None => program != "sfdisk" || !words.contains(&"--json"),
-    }
+    let known = CHANGING.iter().find(|(name, _)| *name == program);
+    known.is_none_or(|(_, changing)| words.iter().any(|word| changing.split(' ').any(|known| known == *word)))
 }
 
-/// Whether a path and all folders above it can have been written by root and this user alone.
+/// Whether only root and this user can have written a file, the folders above it and the links on the way.
 ///
 /// # Errors
 /// [`NotOurs`]: another user can write one of them.
-pub(crate) fn nobody_else_can_write(real: &Path, what: &str, why: &str) -> Result<()> {
-    let own = rustix::process::geteuid().as_raw();
-    for (depth, part) in real.ancestors().enumerate() {
-        let meta = fs::metadata(part).with_context(|| format!("cannot look at {}", part.display()))?;
-        // A user who may write a socket may talk to it, and no more.
-        let is_closed = meta.mode() & 0o022 == 0 || meta.file_type().is_socket();
-        let is_sticky = depth > 0 && meta.mode() & 0o1000 != 0;
-        ensure!(
-            [0, own].contains(&meta.uid()) && (is_closed || is_sticky),
-            NotOurs(format!(
-                "{} {what}: another user could have {why} ({}: owner {}, mode {:04o}); hint: make it owned by root or \
-                 you, and not writable by others",
-                real.display(),
-                part.display(),
-                meta.uid(),
-                meta.mode() & 0o7777
-            ))
-        );
+pub(crate) fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Result<()> {
+    let shown = path.display();
+    match other_writer(path).with_context(|| format!("cannot look at {shown}"))? {
+        None => Ok(()),
+        Some(found) => bail!(NotOurs(format!(
+            "{shown} {what}: another user could have {why} ({found}); hint: make it owned by root or you, and not \
+             writable by others"
+        ))),
     }
-    Ok(())
+}
+
+/// Where a program lies that only root and this user can have written.
+///
+/// # Errors
+/// It is not installed, or [`NotOurs`].
+pub(crate) fn trusted_program(name: &str) -> Result<PathBuf> {
+    let path = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
+    let path = path.filter(|path| path.exists()).with_context(|| format!("{name} is not installed"))?;
+    nobody_else_can_write(&path, "is not run", "changed it")?;
+    Ok(path)
 }
 
 /// A program with its arguments, not run yet. Those of system administration are in folders that a user's `PATH` may lack.
-pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
-    let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
-    let mut command = Command::new(found);
+pub(super) fn tool(
+    program: impl AsRef<Path>,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
+    let program = program.as_ref();
+    let mut command = Command::new(program_path(program).unwrap_or_else(|| program.to_owned()));
     command.args(arguments).env("LC_ALL", "C").envs(QUIET_LVM).stdin(Stdio::null());
     command
 }
@@ -148,14 +118,9 @@ fn limit_of(command: &Command) -> Duration {
 /// As [`output`].
 pub(super) fn output_within(command: &mut Command, limit: Duration, script: Option<&str>) -> Result<Output> {
     let shown = typed(command);
-    let stdin = if script.is_some() { Stdio::piped() } else { Stdio::null() };
-    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
-    // Who ends without reading all of it has words of its own about that.
-    let told = match (script, child.stdin.take()) {
-        (Some(script), Some(mut stdin)) => stdin.write_all(script.as_bytes()),
-        _ => Ok(()),
-    };
+    command.stdin(leftover::marked_input(script.unwrap_or_default())?);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
     let output = match child::run_within(child, limit).context("cannot wait for a program")? {
         Ended::Whole(output) => output,
         Ended::Held => bail!("{shown} has ended, and something that it started has not"),
@@ -169,9 +134,6 @@ pub(super) fn output_within(command: &mut Command, limit: Duration, script: Opti
             limit.as_secs()
         ),
     };
-    if output.status.success() {
-        told.with_context(|| format!("{shown} did not take its script"))?;
-    }
     Ok(output)
 }
 
@@ -224,36 +186,6 @@ pub(super) fn settle() {
     let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
 }
 
-/// Waits for a program that whoever started it has left behind, killed: it goes on by itself, and what it makes is not seen before
-/// it has ended. It is one of these programs, its command line has one of these texts in a word of it (a path: as a word), and it
-/// changes something: a person may look at what is ours for as long as they like.
-///
-/// # Errors
-/// It does not end.
-pub(super) fn await_orphans(programs: &[&str], carried: &[&str]) -> Result<()> {
-    let is_one = |words: &[&str]| {
-        let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-        // A script comes after its interpreter.
-        let Some(at) = words.iter().take(2).position(|word| programs.contains(&name(word).as_str())) else {
-            return false;
-        };
-        let (program, words) = (name(words[at]), &words[at + 1..]);
-        changes(&program, words) && words.iter().any(|word| carried.iter().any(|text| carries(word, text)))
-    };
-    for orphan in process::processes(is_one)? {
-        wait_until(ORPHAN_LIMIT, || !process::runs(&orphan)).with_context(|| {
-            let (pid, programs) = (orphan.pid, programs.join(" or "));
-            format!("process {pid} ({programs}), which a killed run left behind, does not end")
-        })?;
-    }
-    Ok(())
-}
-
-/// /dev/sda is no part of /dev/sda1.
-fn carries(word: &str, text: &str) -> bool {
-    if text.starts_with('/') { word == text } else { word.contains(text) }
-}
-
 /// What was done of each by itself: nobody is kept waiting for who failed, and all failures are told.
 ///
 /// # Errors
@@ -280,55 +212,14 @@ pub fn guid(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
+    use crate::process;
+    use crate::system::wait_until;
 
     #[test]
     fn a_script_is_read_and_what_fails_has_its_words() {
         assert_eq!(run_with(tool("cat", ["-"]), "label: gpt\n").unwrap(), "label: gpt\n");
         let error = run_with(tool("ls", ["/there is none"]), "").unwrap_err().to_string();
         assert!(error.contains("failed (exit status: 2)") && error.contains("No such file"), "{error}");
-    }
-
-    #[test]
-    fn what_a_killed_run_left_behind_is_waited_for() {
-        let tag = format!("iotax-orphan-{}", std::process::id());
-        let of = |program: &str| {
-            let is_one = |words: &[&str]| words.first() == Some(&program) && words.contains(&tag.as_str());
-            process::processes(is_one).unwrap()
-        };
-        let there = || !of("sh").is_empty();
-        let mut orphan = Command::new("sh").args(["-c", "sleep 0.5; true", &tag]).spawn().unwrap();
-        wait_until(Duration::from_secs(5), there).unwrap();
-        assert!(of("lvm").is_empty(), "another program");
-        let reaped = std::thread::spawn(move || orphan.wait().unwrap());
-        await_orphans(&["sh"], &[&format!("not-{tag}"), &tag]).unwrap();
-        assert!(!there());
-        reaped.join().unwrap();
-    }
-
-    #[test]
-    fn who_only_looks_at_what_is_ours_is_not_waited_for() {
-        // Of a program of that name, whose arguments are a person's.
-        let folder = tempfile::tempdir().unwrap();
-        let zpool = folder.path().join("zpool");
-        std::fs::copy("/bin/sh", &zpool).unwrap();
-        let pool = format!("iotax-watched-{}", std::process::id());
-        let mut looks = Command::new(&zpool);
-        looks.args(["-c", "read line; true", "iostat", &pool, "1"]).stdin(Stdio::piped());
-        let mut looks = looks.spawn().unwrap();
-        let is_it = |words: &[&str]| words.contains(&pool.as_str());
-        wait_until(Duration::from_secs(5), || !process::processes(is_it).unwrap().is_empty()).unwrap();
-        let start = Instant::now();
-        await_orphans(&["zpool", "zfs"], &[&pool]).unwrap();
-        assert!(start.elapsed() < ORPHAN_LIMIT / 2);
-        assert!(process::processes(is_it).is_ok_and(|found| found.len() == 1), "it looks still");
-        looks.kill().unwrap();
-        looks.wait().unwrap();
-        assert!(changes("lvm", &["vgremove", "--force", "x"]) && !changes("lvm", &["pvs", "x"]));
-        assert!(changes("mdadm", &["--stop", "/dev/md/x"]) && !changes("mdadm", &["--detail", "/dev/md/x"]));
-        assert!(changes("sfdisk", &["--quiet", "/dev/x"]) && !changes("sfdisk", &["--json", "/dev/x"]));
-        assert!(carries("any:iotax-r-md0", "iotax-r-md0") && carries("/dev/sda", "/dev/sda"));
-        assert!(!carries("/dev/sda1", "/dev/sda"));
     }
 
     #[test]

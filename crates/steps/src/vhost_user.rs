@@ -125,7 +125,7 @@ fn is_safe(path: &Path) -> Result<()> {
     };
     let meta = fs::metadata(&real).with_context(|| format!("cannot look at {}", real.display()))?;
     ensure!(meta.file_type().is_socket(), "{} is not a socket", path.display());
-    nobody_else_can_write(&real, "is not used", "put a socket there")
+    nobody_else_can_write(path, "is not used", "put a socket there")
 }
 
 fn talk(mut stream: UnixStream) -> Result<Served> {

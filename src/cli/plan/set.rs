@@ -126,7 +126,21 @@ fn by_tool(view: &View, number: &str, made: &MakeByTool) -> String {
         let first = format!("{indent}{key}: ");
         lines.into_iter().map(move |words| command(view, &first, &words))
     });
-    head + &lines.collect::<String>()
+    let text = head + &lines.collect::<String>();
+    let is_told = |program: &&str| {
+        made.commands.make.iter().any(|argv| argv.first().is_some_and(|word| word == program))
+    };
+    let others: Vec<&str> =
+        made.commands.programs().into_iter().filter(|program| !is_told(program)).collect();
+    match view.commands || others.is_empty() {
+        true => text,
+        false => {
+            text + &view.paragraph(
+                &format!("{indent}also runs: "),
+                &format!("{} (see --commands)", others.join(", ")),
+            )
+        }
+    }
 }
 
 /// Words for a shell, broken where the next would not fit; one longer than a line stays whole.

@@ -9,7 +9,7 @@ use crate::layer::tool::Tool;
 use crate::layer::vm::{MOST_DISKS, NET, SMALLEST_MEMORY, TAP};
 use crate::layer::{self, LayerHelp};
 use iotax_facts::place::Place;
-use iotax_facts::vm::{Described, Manager, Vm};
+use iotax_facts::vm::{Described, Manager, Vm, transport_of};
 use iotax_units::{self as units, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,7 +147,13 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
             }
         },
     };
-    let uri = keys.get("uri").map(|uri| (*uri).to_owned());
+    let uri = keys.get_key_value("uri");
+    if let Some((key, why)) = uri.and_then(|(key, uri)| Some((key, transport_of(uri).err()?))) {
+        let hint = "write for example qemu:///system or qemu+ssh://HOST/system; what else it takes belongs in \
+            libvirt.conf, ssh's configuration or VIRSH_DEFAULT_CONNECT_URI of your own";
+        return Err((key, Fault::hint(format!("not a URI that a scenario may name: {why}"), hint)));
+    }
+    let uri = uri.map(|(_, uri)| (*uri).to_owned());
     Ok(Some(Vm { manager, name: (*name).to_owned(), on, uri }))
 }
 

@@ -21,6 +21,8 @@ use super::{
 use crate::state::State;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
+use iotax_sys::owner::other_writer;
+use iotax_units::shell;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,6 +40,7 @@ pub(super) fn read(path: &Path, given: &[String]) -> Result<Parts, InputError> {
     let source =
         Source { file, text: &text, lines: Lines::of(&text), folder: path.parent().unwrap_or(Path::new("")) };
     let wire: Wire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
+    source.refuse_foreign_consents(path, &wire)?;
     source.checked(wire, given)
 }
 
@@ -261,6 +264,24 @@ impl Source<'_> {
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
         parts.max_written = max_written.transpose()?;
         Ok(parts)
+    }
+
+    /// A consent is the user's own: who else could have written the file must not give it.
+    fn refuse_foreign_consents(&self, path: &Path, wire: &Wire) -> Result<(), InputError> {
+        for (key, list) in [("destroy", &wire.destroy), ("change", &wire.change)] {
+            let Some(first) = list.first() else { continue };
+            let why = match other_writer(path) {
+                Ok(None) => continue,
+                Ok(Some(found)) => format!("another user could have written \"{key}\" here ({found})"),
+                Err(error) => format!("cannot tell who could have written \"{key}\" here: {error}"),
+            };
+            let hint = format!(
+                "give it on the command line: --{key} {}; or make the file and its folders writable by you alone",
+                shell::word(first.get_ref())
+            );
+            return Err(self.fault(&first.span(), Fault::hint(why, hint)));
+        }
+        Ok(())
     }
 
     /// Those of the file itself, and of the files that it names.

@@ -619,6 +619,14 @@ fn a_place_that_is_described_badly_is_refused_with_its_line() {
         ("[place.vm1]\nlibvirt = \"-a\"\n", "\"-a\" is not a name of a virtual machine"),
         ("[place.vm1]\nproxmox = \"db\"\n", "\"db\" is not a VMID; hint: write its number"),
         ("[place.vm1]\nproxmox = 1\nuri = \"qemu:///system\"\n", "only libvirt has a URI"),
+        (
+            "[place.vm1]\nlibvirt = \"a\"\nuri = \"qemu+ext:///system?command=/tmp/x\"\n",
+            "\"uri\": not a URI that a scenario may name: the transport \"ext\" is not one of unix",
+        ),
+        (
+            "[place.vm1]\nlibvirt = \"a\"\nuri = \"qemu+ssh://h/system?command=/tmp/x\"\n",
+            "its parameter \"command=/tmp/x\" is not one of",
+        ),
         ("[place.vm1]\nesxi = \"a\"\non = \"ssh:b\"\n", "GOVC_URL"),
         (
             "[place.vm1]\nlibvirt = \"a\"\non = \"kvm3\"\n",
@@ -641,5 +649,31 @@ fn a_place_that_is_described_badly_is_refused_with_its_line() {
     for (text, part) in cases {
         let why = read_text(&format!("{text}[stack.a]\ntext = \"/dev/vdb\"\n")).unwrap_err();
         assert!(why.contains(part) && why.starts_with("x.toml:"), "{text}: {why}");
+    }
+}
+
+#[test]
+fn a_consent_in_a_file_that_another_user_could_have_written_is_refused() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    let stack = "[stack.a]\ntext = \"/dev/vdb\"\n";
+    for (key, word) in [("destroy", "serial=S1,wipe=gpt"), ("change", "libvirt:db1,force")] {
+        std::fs::write(&path, format!("{key} = [\"{word}\"]\n{stack}")).unwrap();
+        for (of_file, of_folder) in [(0o644, 0o700), (0o666, 0o700), (0o644, 0o777), (0o664, 0o755)] {
+            set_permissions(&path, Permissions::from_mode(of_file)).unwrap();
+            set_permissions(folder.path(), Permissions::from_mode(of_folder)).unwrap();
+            let read = super::read(&path, &[]).map(drop).map_err(|error| error.to_string());
+            if (of_file, of_folder) == (0o644, 0o700) {
+                read.unwrap();
+                continue;
+            }
+            let why = read.unwrap_err();
+            assert!(why.contains(&format!("another user could have written \"{key}\" here (")), "{why}");
+            assert!(why.contains(&format!("hint: give it on the command line: --{key} {word}; or")), "{why}");
+        }
+        std::fs::write(&path, stack).unwrap();
+        super::read(&path, &[]).map(drop).unwrap();
     }
 }

@@ -38,7 +38,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
 /// The serials and WWNs of all drives of a host, among other words; `None`: it does not answer, or has no sysfs.
 pub fn serials_on(host: &str) -> Option<String> {
-    let mut command = ssh::command(host, SERIALS, &SshOptions::from_env());
+    let mut command = ssh::command(host, SERIALS, &SshOptions::from_env()).ok()?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let child = ends_with_us(&mut command).spawn().ok()?;
     let output = output_within(child, ANSWERS_WITHIN).ok()??;
@@ -146,7 +146,7 @@ impl Host {
 
     /// Asks and waits; `None` of a command that was killed at the limit.
     fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Option<Output>> {
-        let mut command = ssh::command(&self.name, &ask.command, &self.options);
+        let mut command = ssh::command(&self.name, &ask.command, &self.options)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = ends_with_us(&mut command).spawn()?;
         let mut input = child.stdin.take();

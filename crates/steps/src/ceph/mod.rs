@@ -14,7 +14,7 @@ pub use image::{Image, absent, image_settings, pool_settings};
 pub use mapping::{Before, client_options, mapped};
 pub use status::ClusterStatus;
 
-use super::tool::{output_within, run_within, tool};
+use super::tool::{nobody_else_can_write, output_within, run_within, tool};
 use anyhow::{Context, Result};
 use iotax_host::probe::program_path;
 use iotax_sys::child;
@@ -65,11 +65,29 @@ impl Cluster<'_> {
     /// # Errors
     /// When it cannot be run, does not end, or fails: its words.
     pub fn run(&self, program: &str, words: &[&str]) -> Result<String> {
+        self.check_conf()?;
         let conf: [&OsStr; 2] = ["--conf".as_ref(), self.conf.as_os_str()];
         let mut command = tool(program, conf);
         command.args(words).env_remove("CEPH_ARGS");
         child::inherits_nothing(&mut command);
         run_within(command, ANSWERS_WITHIN)
+    }
+
+    /// Whether only root and this user can have written the configuration and the keys of client.admin: it names files that every
+    /// client creates, and modules that it loads.
+    ///
+    /// # Errors
+    /// Another user can, or Ceph cannot tell where the keys are.
+    pub fn check_writers(&self) -> Result<()> {
+        self.check_conf()?;
+        let words = ["--name", "client.admin", "--show-config-value", "keyring"];
+        let keys = self.run("ceph-conf", &words)?;
+        let mut keys = keys.split([',', ';', ' ', '\n']).map(Path::new).filter(|key| key.exists());
+        keys.try_for_each(|key| nobody_else_can_write(key, "is not used", "changed it"))
+    }
+
+    fn check_conf(&self) -> Result<()> {
+        nobody_else_can_write(self.conf, "is not used", "named a file or a module to write or load")
     }
 
     /// `ceph`, asked for what it answers.
@@ -154,6 +172,37 @@ impl Cluster<'_> {
 mod tests {
     use super::*;
     use iotax_units::exit::{BAD_INPUT, UNMET_NEED};
+
+    #[test]
+    fn a_configuration_or_key_that_another_user_could_have_written_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (conf, log, key) =
+            (folder.path().join("c.conf"), folder.path().join("log"), folder.path().join("key"));
+        let text = format!("[global]\nlog_file = {}\nkeyring = {}\n", log.display(), key.display());
+        std::fs::write(&conf, text).unwrap();
+        std::fs::write(&key, "").unwrap();
+        let mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let told = || Cluster { conf: &conf }.check_writers().map_err(|why| why.to_string());
+        mode(&conf, 0o666);
+        let why = told().unwrap_err();
+        assert!(
+            why.contains("c.conf is not used: another user could have named a file or a module"),
+            "{why}"
+        );
+        assert!(Cluster { conf: &conf }.run("ceph", &["-s"]).is_err() && !log.exists(), "nothing was run");
+        if program_path("ceph-conf").is_none() {
+            return println!("skipped: needs ceph-conf");
+        }
+        mode(&conf, 0o644);
+        mode(&key, 0o644);
+        told().unwrap();
+        mode(&key, 0o666);
+        let why = told().unwrap_err();
+        assert!(why.contains("key is not used: another user could have changed it"), "{why}");
+    }
 
     /// What ceph 16.2 wrote here.
     #[test]

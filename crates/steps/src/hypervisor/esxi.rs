@@ -40,10 +40,12 @@ impl Hypervisor for Esxi {
         "go install github.com/vmware/govmomi/govc@v0.37.3, and set GOVC_URL and the other GOVC variables"
     }
 
+    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
+        [vec!["vm.info", "-json", &vm.name], vec!["device.info", "-json", "-vm", &vm.name]]
+    }
+
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
-        let machine = machine(vm, ask)?;
-        let devices = ask(&["device.info", "-json", "-vm", &vm.name], None)?;
-        facts_in(vm, &machine, &devices)
+        facts_in(vm, &machine(vm, ask)?, &ask(&self.queries(vm)[1], None)?)
     }
 
     fn changeable(&self) -> &'static [&'static str] {
@@ -109,7 +111,7 @@ impl Hypervisor for Esxi {
 
 /// The one machine of that name.
 pub(crate) fn machine(vm: &Vm, ask: Ask) -> Result<Value> {
-    let text = ask(&["vm.info", "-json", &vm.name], None)?;
+    let text = ask(&Esxi.queries(vm)[0], None)?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
     let known = answer
         .get("virtualMachines")

@@ -28,12 +28,17 @@ impl Hypervisor for Libvirt {
         )
     }
 
+    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
+        [words_for(vm, &["domstate"]), words_for(vm, &["dumpxml"])]
+    }
+
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
-        let state = virsh(vm, ask, &["domstate"])?;
+        let [state, settings] = self.queries(vm);
+        let state = ask(&state, None)?;
         if state.trim() != "running" {
             return Err(not_running(vm, state.trim()));
         }
-        facts_in(vm, &virsh(vm, ask, &["dumpxml"])?)
+        facts_in(vm, &ask(&settings, None)?)
     }
 
     fn changeable(&self) -> &'static [&'static str] {
@@ -106,7 +111,11 @@ impl Hypervisor for Libvirt {
 }
 
 fn virsh(vm: &Vm, ask: Ask, words: &[&str]) -> Result<String> {
-    ask(&[&connection(vm)[..], words, &["--domain", &vm.name]].concat(), None)
+    ask(&words_for(vm, words), None)
+}
+
+fn words_for<'a>(vm: &'a Vm, words: &[&'a str]) -> Vec<&'a str> {
+    [&connection(vm)[..], words, &["--domain", &vm.name]].concat()
 }
 
 /// The position of the `<driver>` of a disk in a domain's XML, and its attributes.

@@ -9,7 +9,7 @@ use crate::tool;
 use crate::wire::ssh::{self, SshOptions};
 use anyhow::{Context, Result, bail};
 use iotax_facts::machine::Facts;
-use iotax_facts::vm::{Manager, Vm, VmFacts};
+use iotax_facts::vm::{Manager, Vm, VmFacts, transport_of};
 use iotax_host::Missing;
 use iotax_host::probe::program_path;
 use iotax_units::exit::Failed;
@@ -35,6 +35,9 @@ pub(crate) trait Hypervisor: Sync {
     fn hint(&self, _words: &str) -> Option<&'static str> {
         None
     }
+
+    /// The commands that ask for its settings, without the program.
+    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2];
 
     /// Reads the settings of a machine.
     ///
@@ -120,6 +123,12 @@ pub fn facts(vm: &Vm) -> Result<VmFacts> {
     of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
 }
 
+/// The commands that ask a machine's manager for its settings, as they are run where the manager's program is.
+pub fn queries(vm: &Vm) -> Vec<String> {
+    let line = |words: Vec<&str>| shell::line(std::iter::once(&vm.manager.program()).chain(&words));
+    of(vm.manager).queries(vm).map(line).to_vec()
+}
+
 /// The manager's program, where it would be run on this host and is not installed.
 pub fn missing(vm: &Vm) -> Option<Missing> {
     let program = vm.manager.program();
@@ -134,17 +143,23 @@ pub fn missing(vm: &Vm) -> Option<Missing> {
 /// Runs the manager's program where it is, to its end; what it writes.
 pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let program = vm.manager.program();
+    // A journal may have been written before URIs were checked.
+    let transport = vm.uri.as_deref().map(transport_of).transpose();
+    let transport = transport.map_err(|why| Failed::input(format!("cannot query {vm} by its URI: {why}")))?;
     let mut command = match vm.on.ssh_host() {
         None => {
             if let Some(Missing { what, command, .. }) = missing(vm) {
                 let why = format!("cannot query {vm}: {what} is not installed; hint: {command}");
                 return Err(Failed::need(why).into());
             }
-            tool::tool(program, arguments)
+            if transport == Some("ssh") {
+                tool::trusted_program("ssh")?;
+            }
+            tool::tool(tool::trusted_program(program)?, arguments)
         }
         Some(host) => {
             let line = shell::line(["env", "LC_ALL=C", program].iter().chain(arguments));
-            ssh::command(host, &line, &SshOptions::from_env())
+            ssh::command(host, &line, &SshOptions::from_env())?
         }
     };
     let shown = shell::line([program].iter().chain(arguments));

@@ -38,14 +38,19 @@ impl Hypervisor for Proxmox {
         "it is Proxmox VE's own: write on = \"ssh:root@NODE\" of the node that has the VM"
     }
 
+    fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
+        // What is in force, without changes that wait for a restart.
+        [vec!["status", &vm.name], vec!["config", &vm.name, "--current", "1"]]
+    }
+
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
-        let status = ask(&["status", &vm.name], None)?;
+        let [status, config] = self.queries(vm);
+        let status = ask(&status, None)?;
         let state = line_of(&status, "status").unwrap_or_default();
         if state != "running" {
             return Err(not_running(vm, state));
         }
-        // What is in force, without changes that wait for a restart.
-        facts_in(vm, &ask(&["config", &vm.name, "--current", "1"], None)?)
+        facts_in(vm, &ask(&config, None)?)
     }
 
     fn changeable(&self) -> &'static [&'static str] {

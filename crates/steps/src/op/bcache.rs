@@ -6,7 +6,7 @@ use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunT
 use crate::queue;
 use crate::settings::{self, ThingSettings};
 use crate::system::{NothingMade, run, tell_kernel, wait_until};
-use crate::tool::{all_of, await_orphans, guid, load_modules, settle, tool};
+use crate::tool::{all_of, guid, load_modules, settle, tool};
 use anyhow::{Context, Result, anyhow};
 use iotax_host::probe::Probe;
 use iotax_units::KIB;
@@ -167,7 +167,6 @@ impl ManagedResource for MakeBcache {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        await_orphans(&["make-bcache"], &[&self.uuid()])?;
         let (today, _) = today(self, &self.drives);
         let ours = today.ours()?;
         let path = ours.iter().find_map(|member| device_of(&folder_of(&here(), member)?));
@@ -175,7 +174,6 @@ impl ManagedResource for MakeBcache {
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
-        await_orphans(&["make-bcache"], &[&self.uuid()])?;
         let (today, others) = today(self, &self.drives);
         let start = Instant::now();
         loop {

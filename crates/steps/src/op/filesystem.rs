@@ -4,7 +4,7 @@ use super::{
     ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
 };
 use crate::system::run;
-use crate::tool::{await_orphans, tool};
+use crate::tool::tool;
 use anyhow::{Context, Result, bail};
 use iotax_sys::child;
 use iotax_units::shell;
@@ -50,7 +50,7 @@ impl MakeFilesystem {
     /// log: that makes unwritten extents in the file.
     fn command(&self) -> Result<Command> {
         let label = self.label.as_str();
-        let mut command = tool(&format!("mkfs.{}", self.kind), [""; 0]);
+        let mut command = tool(format!("mkfs.{}", self.kind), [""; 0]);
         match self.kind.as_str() {
             "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
             // Lazy initialisation would write in the background while slices are measured.
@@ -91,14 +91,6 @@ impl Operation for MakeFilesystem {
 impl ResourceChange for MakeFilesystem {
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         run(child::writes_its_zeros(&mut self.command()?)).map(drop)
-    }
-
-    /// By the time that a mkfs that goes on by itself opens its device, that may be another's.
-    fn await_end(&self) -> Result<()> {
-        let devices = self.devices().map(|device| Ok(device.path()?.display().to_string()));
-        let devices = devices.collect::<Result<Vec<_>>>()?;
-        let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
-        await_orphans(&[&format!("mkfs.{}", self.kind)], &devices)
     }
 }
 

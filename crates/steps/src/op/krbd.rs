@@ -5,7 +5,7 @@ use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput
 use crate::ceph::{self, Before, Cluster};
 use crate::settings::ThingSettings;
 use crate::system::NothingMade;
-use crate::tool::{await_orphans, load_modules, settle};
+use crate::tool::{load_modules, settle};
 use anyhow::{Context, Result, anyhow, ensure};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
@@ -132,12 +132,10 @@ impl ManagedResource for MapRbd {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        await_orphans(&["rbd"], &[&self.name()])?;
         Ok(self.mapped().into_iter().next().map(StepOutput::at))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
-        await_orphans(&["rbd"], &[&self.name()])?;
         // What is mapped now, not what was: a number may be used again.
         for device in self.mapped() {
             let device = device.to_str().context("a device that is not UTF-8")?;

@@ -136,7 +136,7 @@ impl ChangeMachine {
         let Some(host) = &self.host else { return Ok(()) };
         let start = Instant::now();
         loop {
-            let mut command = ssh::command(host, "exit 0", &SshOptions::from_env());
+            let mut command = ssh::command(host, "exit 0", &SshOptions::from_env())?;
             match tool::output_within(&mut command, Duration::from_secs(30), None) {
                 Ok(output) if output.status.success() => return Ok(()),
                 _ if start.elapsed() > ANSWERS_WITHIN => {

@@ -6,18 +6,18 @@
 use super::{
     ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
 };
+use crate::leftover::mark_descendants;
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
-use crate::system::{NotOurs, NothingMade, Progress, wait_until};
+use crate::system::{NotOurs, NothingMade, wait_until};
 use crate::threads::{self, ServingThread};
-use crate::tool::{await_orphans, nobody_else_can_write, output_within, settle, tool};
+use crate::tool::{output_within, settle, tool, trusted_program};
 use crate::vhost_user;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_facts::tool::{
     Argv, DEVICE, Each, Gives, MEMBER, MadePath, NAME, NUMBER, PART, PARTS, PCI, RUN, Slots, StateQuery,
     ToolCommands, command, filled,
 };
-use iotax_host::probe::program_path;
 use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,10 +36,6 @@ const WORDS_SHOWN: usize = 2000;
 const APPEARS_WITHIN: Duration = Duration::from_secs(10);
 /// After every `undo` command has succeeded, the volume must disappear within this time.
 const GOES_WITHIN: Duration = Duration::from_secs(30);
-/// A wait is reported to the user after this time.
-const SAID_AFTER: Duration = Duration::from_secs(2);
-/// After Ctrl-C, a wait ends when it has taken this long in all.
-const STOPPED_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks at what goes on by itself.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -189,8 +185,11 @@ impl MakeByTool {
     fn output(&self, key: &str, words: &[String], limit: Duration) -> Result<Output> {
         let of = || format!("[tool.{}] {key}", self.tool);
         let (program, arguments) = words.split_first().context("a command without a program")?;
-        trusted_program(program).with_context(of)?;
-        output_within(&mut tool(program, arguments), limit, None).with_context(of)
+        let mut command = tool(trusted_program(program).with_context(of)?, arguments);
+        if !self.commands.daemon {
+            mark_descendants(&mut command);
+        }
+        output_within(&mut command, limit, None).with_context(of)
     }
 
     /// The same of one that must do what it is for; gives what it printed.
@@ -259,7 +258,8 @@ impl MakeByTool {
 
     /// All that must be so before anything is made.
     fn check_before(&self) -> Result<()> {
-        let trusted = self.commands.programs().into_iter().try_for_each(trusted_program);
+        let trusted =
+            self.commands.programs().into_iter().try_for_each(|name| trusted_program(name).map(drop));
         trusted.with_context(|| format!("[tool.{}]", self.tool))?;
         ensure!(
             self.found()?.is_none(),
@@ -363,16 +363,8 @@ impl MakeByTool {
                 return Ok(());
             }
             let limit = if failed.is_empty() { self.limit().min(GOES_WITHIN) } else { self.limit() };
-            let mut stopped = false;
-            if start.elapsed() > SAID_AFTER.min(limit) {
-                let seconds = limit.as_secs();
-                let waits = format!(
-                    "waiting until find of [tool.{}] no longer prints {} (at most {seconds} s)",
-                    self.tool, self.name
-                );
-                stopped = system.tell(Progress::Waits(waits)).is_break() && start.elapsed() > STOPPED_WITHIN;
-            }
-            if start.elapsed() > limit || stopped {
+            let what = || format!("find of [tool.{}] no longer prints {}", self.tool, self.name);
+            if system.is_given_up(start, limit, what) {
                 let why = match failed.is_empty() {
                     true => ", although every undo command succeeded: find still prints it".to_owned(),
                     false => format!(": {}", failed.join("; ")),
@@ -395,14 +387,14 @@ impl ManagedResource for MakeByTool {
         self.commands.survives
     }
 
-    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         self.check_before().context(NothingMade)?;
         let before = block_devices();
         let made = self
             .run_all("make", &self.commands.make, None, self.long_limit())
             .and_then(|()| self.made(&before));
         // Whoever finds nothing would undo nothing, and a part may be there that find does not see.
-        made.map_err(|error| match self.undo_all(system) {
+        made.map_err(|error| match system.await_leftovers(tag).and_then(|()| self.undo_all(system)) {
             Ok(()) => anyhow!("{error:#}; what it had created was undone"),
             Err(left) => error.context(format!("make failed, and undo failed too ({left:#})")),
         })
@@ -414,12 +406,6 @@ impl ManagedResource for MakeByTool {
             tag.is_in(&self.name),
             NotOurs(format!("{} does not belong to run {}", self.name, tag.run_id))
         );
-        self.check_named()?;
-        if !self.commands.daemon {
-            let programs = self.commands.make.iter().filter_map(|argv| argv.first());
-            let programs: Vec<&str> = programs.filter_map(|path| path.rsplit('/').next()).collect();
-            await_orphans(&programs, &[&self.name])?;
-        }
         Ok(self.found()?.map(|found| StepOutput { path: self.path(&found, 0).ok(), ..StepOutput::default() }))
     }
 
@@ -547,14 +533,6 @@ impl Operation for ChangeByTool {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         self.of.inputs()
     }
-}
-
-/// Checks that only root and this user can have written a program.
-fn trusted_program(name: &str) -> Result<()> {
-    let lies = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
-    let real = lies.and_then(|path| path.canonicalize().ok());
-    let real = real.with_context(|| format!("{name} is not installed"))?;
-    nobody_else_can_write(&real, "is not run", "changed it")
 }
 
 /// Whether a text has that name in it, and not one that is longer.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::hand::PlaceExecutor;
 use crate::op::Op;
+use crate::system::Progress;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 

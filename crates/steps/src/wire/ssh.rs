@@ -7,11 +7,12 @@ mod shared;
 pub use shared::Shared;
 
 use super::peer::{Link, Peer, WireError, WireFault};
+use crate::tool::nobody_else_can_write;
 use iotax_journal::is_id;
 use iotax_units::shell;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
@@ -323,17 +324,20 @@ fn start(host: &str, run_id: &str, folder: Folder, options: &SshOptions) -> Resu
 }
 
 /// The system's ssh that has the login shell there run `remote`. Its streams are the caller's.
-pub fn command(host: &str, remote: &str, options: &SshOptions) -> Command {
-    let mut command = bare(options);
+pub fn command(host: &str, remote: &str, options: &SshOptions) -> io::Result<Command> {
+    let mut command = bare(options)?;
     if let Some(socket) = &options.shared {
         command.arg("-S").arg(socket).args(["-o", "ControlMaster=no"]);
     }
     command.args(["--", host, remote]);
-    command
+    Ok(command)
 }
 
-/// With everything but where to and what for.
-fn bare(options: &SshOptions) -> Command {
+/// With everything but where to and what for. ssh itself checks who can have written the configuration in ~/.ssh, and not another.
+fn bare(options: &SshOptions) -> io::Result<Command> {
+    if let Some(config) = &options.config {
+        nobody_else_can_write(config, "is not used", "put a ProxyCommand there").map_err(io::Error::other)?;
+    }
     let mut command = Command::new("sh");
     // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end, and
     // ssh stays in the terminal's foreground, where it may ask for a password.
@@ -345,7 +349,7 @@ fn bare(options: &SshOptions) -> Command {
         command.args(["-o", "BatchMode=yes"]);
     }
     command.args(["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"]);
-    command
+    Ok(command)
 }
 
 /// One ssh and the end of its stderr.
@@ -356,14 +360,14 @@ struct Ssh {
 
 impl Ssh {
     fn spawn(host: &str, script: &str, stdin: Stdio, options: &SshOptions) -> Result<Ssh, WireError> {
-        let failed = |error: std::io::Error| {
-            unreachable(
-                host,
-                format!("cannot start ssh: {error}; hint: apt-get install openssh-client"),
-                String::new(),
-            )
+        let failed = |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::NotFound => "; hint: apt-get install openssh-client",
+                _ => "",
+            };
+            unreachable(host, format!("cannot start ssh: {error}{hint}"), String::new())
         };
-        let mut command = command(host, &format!("exec sh -c '{script}'"), options);
+        let mut command = command(host, &format!("exec sh -c '{script}'"), options).map_err(failed)?;
         let mut process =
             command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
         let words = Words::default();

@@ -9,7 +9,7 @@ pub mod state;
 pub use arc::{ArcLimit, check_ddt};
 
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{all_of, await_orphans, load_modules, output, said, settle, tool};
+use super::tool::{all_of, load_modules, output, said, settle, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,6 @@ impl Pool<'_> {
     /// # Errors
     /// When zpool cannot be asked.
     pub fn find(&self, volume: Option<&str>) -> Result<Option<Option<PathBuf>>> {
-        await_orphans(&["zpool", "zfs"], &[self.name])?;
         let there = self.is_imported()? || any_is_ours(self.traces())?;
         Ok(there.then(|| volume.and_then(|volume| self.link(volume).canonicalize().ok())))
     }
@@ -89,7 +88,6 @@ impl Pool<'_> {
     /// # Errors
     /// [`NotOurs`] when a pool of that name is not of this run; what zpool says, when something is in use.
     pub fn unmake(&self) -> Result<()> {
-        await_orphans(&["zpool", "zfs"], &[self.name])?;
         if self.is_imported()? {
             self.must_be_ours()?;
             let mut last = None;

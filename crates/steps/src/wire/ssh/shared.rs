@@ -23,7 +23,7 @@ impl Shared {
         if socket.as_os_str().len() > LONGEST {
             return None;
         }
-        let mut command = bare(options);
+        let mut command = bare(options).ok()?;
         command.args(["-N", "-M", "-o", "ControlPersist=no", "-S"]).arg(socket).args(["--", host]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = iotax_sys::child::ends_with_us(&mut command).spawn().ok()?;

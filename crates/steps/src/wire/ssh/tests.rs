@@ -314,6 +314,25 @@ fn destinations_and_ids_are_checked() {
 }
 
 #[test]
+fn a_configuration_that_another_user_could_have_written_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (config, ran) = (folder.path().join("config"), folder.path().join("ran"));
+    std::fs::write(&config, format!("Host *\n ProxyCommand touch {}\n", ran.display())).unwrap();
+    std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let options = SshOptions { config: Some(config.clone()), ..SshOptions::default() };
+    let told = connect("h", "r1", &options).err().unwrap().to_string();
+    let why = format!(
+        "cannot start ssh: {} is not used: another user could have put a ProxyCommand there",
+        config.display()
+    );
+    assert!(told.contains(&why) && told.contains("mode 0666"), "{told}");
+    assert!(!ran.exists() && Shared::start("h", &folder.path().join("s"), &options).is_none());
+    std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(connect("h", "r1", &options).is_err() && ran.exists(), "the user's own may run what it likes");
+}
+
+#[test]
 fn scripts_pass_through_any_login_shell() {
     for script in [INSTALL, REMOVE] {
         assert!(!script.contains(['\'', '!', '\n']), "{script}");
