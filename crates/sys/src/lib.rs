@@ -1,5 +1,5 @@
 //! System calls that need `unsafe` and generate no load: what the page cache owes, child processes that die with us, the KVM
-//! probe, file leases, loop devices, huge pages, what is known of a TCP connection, the rate of the time-stamp counter, whether io_uring is allowed.
+//! probe, file leases, loop devices, huge pages, regular files read to a limit, what is known of a TCP connection, the rate of the time-stamp counter, limits of whoever started the program, whether io_uring is allowed.
 
 pub mod cachestat;
 pub mod child;
@@ -7,6 +7,8 @@ pub mod kvm;
 pub mod lease;
 pub mod loopdev;
 pub mod pages;
+pub mod regular;
 pub mod tcp;
 pub mod tsc;
+pub mod ulimit;
 pub mod uring;
