@@ -30,11 +30,13 @@ use iotax_layers::guest;
 use iotax_model::layer as catalog;
 use iotax_report::ink::lines_in_colour;
 use iotax_store::StoreError;
-use iotax_units::exit::{self, DONE};
+use iotax_sys::ulimit;
+use iotax_units::exit::{self, DONE, Failed};
 use iotax_units::harmless::{acts, lines};
 use iotax_units::shell;
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -97,7 +99,13 @@ pub fn main() -> ExitCode {
         return code;
     }
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));
-    match dispatch(cli) {
+    // A thread that the system does not start is a panic of Rust's library.
+    let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli))).unwrap_or_else(|_| {
+        let why = "iotax stopped by the panic above: the system refused it a thread (ulimit -u), or it is a fault of its own; hint: \
+                   iotax clean takes down what is left";
+        Err(Failed::measurement(why).into())
+    });
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             let code = exit::code_of(&error);
@@ -202,6 +210,7 @@ fn tip_of_layer(written: &str) -> Option<String> {
 }
 
 fn dispatch(cli: Cli) -> Result<u8> {
+    ulimit::respect(exit::MEASUREMENT_FAILED).map_err(Failed::need)?;
     // Guests, agents and a resumed run elsewhere in the tree know nothing of the folder that this was called in.
     let runs = || -> Result<PathBuf> {
         match &cli.runs {

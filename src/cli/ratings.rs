@@ -3,6 +3,7 @@
 use anyhow::Result;
 use iotax_hardware::ratings::{self, Ratings};
 use iotax_model::scenario::error::{Fault, InputError};
+use iotax_sys::regular::read_text;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
@@ -47,11 +48,7 @@ fn text(path: &Path) -> Result<String, Failed> {
         );
         Failed::from(InputError::new(path.display().to_string(), fault))
     };
-    match std::fs::metadata(path) {
-        // A device may have no end.
-        Ok(meta) if !meta.is_file() => Err(cannot("it is no file".to_owned())),
-        _ => std::fs::read_to_string(path).map_err(|error| cannot(error.to_string())),
-    }
+    read_text(path).map_err(|error| cannot(error.to_string()))
 }
 
 /// A file's text over ratings.

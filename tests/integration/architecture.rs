@@ -129,6 +129,38 @@ fn values_in_values_out() {
     }
 }
 
+/// What a child, a peer or another person wrote has no end that we know of: `iotax_sys` has the readers with a limit.
+#[test]
+fn what_others_write_is_read_with_a_limit() {
+    const UNBOUNDED: [&str; 4] = [".output()", "wait_with_output(", ".read_to_end(", ".read_to_string("];
+    const READERS: [&str; 2] = ["sys/src/child.rs", "sys/src/regular.rs"];
+    /// These read files that people name; a file of the kernel has its path in the line.
+    const NAMED: [&str; 3] = ["model", "import", "iotax"];
+    let shipped =
+        ROWS.iter().flat_map(|row| row.iter()).filter(|name| !matches!(**name, "audit-proof" | "bench"));
+    for name in shipped {
+        for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
+            if READERS.iter().any(|reader| path.ends_with(reader)) {
+                continue;
+            }
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
+            let lines: Vec<&str> = code.lines().collect();
+            for (at, line) in lines.iter().enumerate() {
+                let bounded = lines[at.saturating_sub(1)..=at].iter().any(|line| line.contains(".take("));
+                let reads = UNBOUNDED.iter().any(|word| line.contains(word)) && !bounded;
+                let reads_whole = ["fs::read(", "fs::read_to_string("].iter().any(|word| line.contains(word));
+                let reads_named = NAMED.contains(name) && reads_whole && !line.contains("\"/proc/");
+                assert!(
+                    !reads && !reads_named,
+                    "{}:{} reads without a limit: {line}",
+                    path.display(),
+                    at + 1
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn every_file_says_what_it_is_for_and_unsafe_has_its_crates() {
     for name in ROWS.iter().flat_map(|row| row.iter()) {

@@ -32,6 +32,16 @@ fn settings<'a>(records: &'a [Value], layer: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["layer"] == layer).map(|record| &record["settings"]).collect()
 }
 
+/// Names and lengths of what Ceph logs outside of our folders.
+fn logs_of_ceph() -> Vec<(String, u64)> {
+    let entries = std::fs::read_dir("/var/log/ceph").into_iter().flatten().flatten();
+    let mut logs: Vec<_> = entries
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.metadata().unwrap().len()))
+        .collect();
+    logs.sort();
+    logs
+}
+
 fn nothing_is_left(rig: &Rig) {
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
     assert!(["a.img", "b.img"].iter().all(|name| !rig.path(name).exists()));
@@ -46,6 +56,7 @@ fn images_of_a_real_cluster_are_measured_and_nothing_of_it_is_left() {
     }
     let _alone = crate::rig::alone();
     let rig = Rig::new();
+    let logs = logs_of_ceph();
     let layers = ["librbd", "librbd(writeback)", "rados", "fio-rbd", "fio-rbd(writeback)"];
     let stacks = layers.map(|layer| format!("{} | {layer}", cluster(&rig, "")));
     let stacks: Vec<&str> =
@@ -88,6 +99,7 @@ fn images_of_a_real_cluster_are_measured_and_nothing_of_it_is_left() {
         "{cluster}"
     );
     nothing_is_left(&rig);
+    assert_eq!(logs_of_ceph(), logs, "what Ceph writes lies in the run's folder");
 }
 
 #[test]

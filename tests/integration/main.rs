@@ -5,6 +5,7 @@ mod architecture;
 mod attack;
 mod audit;
 mod bad_input;
+mod bounds;
 mod ceph;
 mod compare;
 mod conservation;

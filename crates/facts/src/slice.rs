@@ -37,11 +37,11 @@ impl CpuTimes {
     /// Of two places together.
     pub fn plus(self, other: CpuTimes) -> CpuTimes {
         CpuTimes {
-            user_ns: self.user_ns + other.user_ns,
-            system_ns: self.system_ns + other.system_ns,
-            steal_ns: self.steal_ns + other.steal_ns,
-            idle_ns: self.idle_ns + other.idle_ns,
-            throttled_ns: self.throttled_ns + other.throttled_ns,
+            user_ns: self.user_ns.saturating_add(other.user_ns),
+            system_ns: self.system_ns.saturating_add(other.system_ns),
+            steal_ns: self.steal_ns.saturating_add(other.steal_ns),
+            idle_ns: self.idle_ns.saturating_add(other.idle_ns),
+            throttled_ns: self.throttled_ns.saturating_add(other.throttled_ns),
         }
     }
 }

@@ -4,10 +4,11 @@
 use super::facts::device_chain;
 use super::mounts::{self, Mount};
 use super::probe::Probe;
+use iotax_sys::child::output_of;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 pub use iotax_facts::limit::{Limited, SetLimit};
@@ -188,13 +189,8 @@ pub fn of_interfaces(probe: &Probe) -> Vec<SetLimit> {
     let Some(tc) = probe.program("tc") else { return Vec::new() };
     let ask = |words: &[&str]| {
         let mut command = Command::new(&tc);
-        command
-            .args(words)
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .stdout(Stdio::piped());
-        let output = iotax_sys::child::output_within(command.spawn().ok()?, TC_LIMIT).ok()??;
+        command.args(words).env("LC_ALL", "C");
+        let output = output_of(&mut command, TC_LIMIT).ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let queues = ask(&["-j", "qdisc", "show"]).unwrap_or_default();

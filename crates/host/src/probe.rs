@@ -2,9 +2,10 @@
 //! It only reads; what cannot be read is `None`, never an empty word or a zero.
 
 use super::kvm::KvmState;
+use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A machine as the checks see it.
 #[derive(Clone, Debug)]
@@ -197,8 +198,8 @@ const ANSWER_ON_STDERR: &[&str] = &["mdadm", "mkfs.ext4", "nbd-client", "ssh"];
 fn version_of(program: &Path, name: &str) -> Option<String> {
     let word = ASKED_BY.iter().find(|(known, _)| *known == name).map_or("--version", |(_, word)| word);
     let mut command = Command::new(program);
-    command.arg(word).env("LC_ALL", "C").envs(QUIET_LVM).stdin(Stdio::null());
-    let output = command.output().ok()?;
+    command.arg(word).env("LC_ALL", "C").envs(QUIET_LVM);
+    let output = output_of(&mut command, ANSWERS_WITHIN).ok()?;
     let answer = version_in(&output.stdout);
     answer.or_else(|| ANSWER_ON_STDERR.contains(&name).then(|| version_in(&output.stderr))?)
 }

@@ -20,18 +20,17 @@ use iotax_model::record::imported::{Import, ImportedFile, UnreadLines};
 use iotax_model::record::{Record, RunStart};
 use iotax_model::scenario::Scenario;
 use iotax_store::Staged;
+use iotax_sys::regular::{open_regular, read_to_limit};
 use iotax_units::exit::{Failed, contained, unreadable};
 use sha2::{Digest, Sha256};
 use sources::{Source, Sources, Whose, sources};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Files whose results are in memory at the same time: what bounds it, however many there are.
 const STRETCH: usize = 256;
 /// Larger files of a folder are rather disks than results, and would fill the memory; one that is named is read.
-const LARGEST: u64 = 2 << 30;
+pub const LARGEST: u64 = 2 << 30;
 /// Unread lines that a file's record lists.
 const MOST_UNREAD: usize = 100;
 
@@ -179,10 +178,7 @@ fn read_file(source: &Source, number: usize) -> Result<FileRead> {
             Ok(Opened::Bytes(bytes)) => Ok(bytes),
             Err(error) => Err(error),
         },
-        None => {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-        }
+        None => read_to_limit(std::io::stdin().lock(), 0, LARGEST),
     };
     let bytes =
         bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
@@ -201,15 +197,12 @@ enum Opened {
 }
 
 fn open(path: &Path, found: bool) -> std::io::Result<Opened> {
-    let file = File::open(path)?;
+    let file = open_regular(path)?;
     let size = file.metadata()?.len();
     if found && size > LARGEST {
         return Ok(Opened::TooLarge(size));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-    // A file alone would ask for its size and place again, which costs as much as opening it does.
-    file.take(u64::MAX).read_to_end(&mut bytes)?;
-    Ok(Opened::Bytes(bytes))
+    read_to_limit(file, size, u64::MAX).map(Opened::Bytes)
 }
 
 fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {

@@ -7,7 +7,6 @@ use iotax_units::exit::Failed;
 use iotax_units::harmless::shown;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Standard input as a page.
@@ -253,11 +252,10 @@ fn files_of(path: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let meta = std::fs::metadata(path).map_err(|error| {
         Failed::input(format!("cannot read {}: {}", path.display(), crate::reason(&error)))
     })?;
-    let kind = meta.file_type();
-    if kind.is_file() || kind.is_fifo() {
+    if meta.is_file() {
         return Ok(vec![path.to_owned()]);
     }
-    if !kind.is_dir() {
+    if !meta.is_dir() {
         return Err(Failed::input(format!(
             "{} is no file; hint: write - for standard input",
             path.display()

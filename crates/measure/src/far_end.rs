@@ -51,13 +51,14 @@ pub(super) fn listening(
         // Nobody from outside has to reach what is measured within a place.
         end.address.get_or_insert(Ipv4Addr::LOCALHOST.into());
     }
-    if probe.is_tool() && end.address.is_none() {
+    if end.address.is_none() {
         end.address = Some(reached_at(places, ready, worker, &end)?);
     }
     listening_at(places, worker, probe, &end)
 }
 
-/// The address at which the other end is reached, as iotax's own pair finds it: a tool does not check whom it has reached.
+/// The address at which the other end is reached, as iotax's own pair finds it: nobody at another address has to be listened to, and a
+/// tool does not check whom it has reached.
 fn reached_at(places: &mut Places, ready: &Ready, worker: u32, end: &FarEnd) -> Result<IpAddr> {
     let pair = ProbeSpec::parse("rr").map_err(Failed::input)?;
     let near = ready.members.first().map_or(Place::Host, |member| member.place.clone());

@@ -5,10 +5,12 @@ use crate::guest::init;
 use crate::handler::Machine;
 use crate::wire;
 use anyhow::Result;
+use iotax_sys::child::{ANSWERS_WITHIN, output_of};
+use iotax_units::exit::{Failed, MEASUREMENT_FAILED};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -76,6 +78,10 @@ fn words(given: &[String]) -> Option<Words> {
     })
 }
 
+fn allowed() -> Result<()> {
+    iotax_sys::ulimit::respect(MEASUREMENT_FAILED).map_err(|why| Failed::need(why).into())
+}
+
 /// The whole of the program `iotax-agent`.
 pub fn main() -> ExitCode {
     if let Some(code) = init_if_pid_1() {
@@ -83,7 +89,7 @@ pub fn main() -> ExitCode {
     }
     let given: Vec<String> = std::env::args().skip(1).collect();
     match words(&given) {
-        Some(Words::Serve(what)) => match serve(what) {
+        Some(Words::Serve(what)) => match allowed().and_then(|()| serve(what)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{NAME}: {error:#}");
@@ -115,8 +121,7 @@ pub fn program() -> &'static Path {
 fn beside() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(NAME);
     is_trusted(&path)?;
-    let asked =
-        Command::new(&path).arg("--build").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let asked = output_of(Command::new(&path).arg("--build"), ANSWERS_WITHIN).ok()?;
     (asked.status.success() && asked.stdout.trim_ascii() == BUILD.as_bytes()).then_some(path)
 }
 

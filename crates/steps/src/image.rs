@@ -5,8 +5,8 @@ use super::op::MakeImage;
 use crate::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
 use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, bail};
+use iotax_sys::child::{ends_with_us, last_words};
 use serde_json::{Value, json};
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -28,10 +28,7 @@ pub(super) fn make(image: &MakeImage) -> Result<()> {
     let made = converse(image, ours);
     // It has done its work, or is of no more use: told to quit it may be gone already.
     let _ = daemon.kill();
-    let mut words = String::new();
-    if let Some(mut stderr) = daemon.stderr.take() {
-        stderr.read_to_string(&mut words).context("cannot read what the storage daemon wrote")?;
-    }
+    let words = daemon.stderr.take().map(last_words).unwrap_or_default();
     daemon.wait().context("cannot wait for the storage daemon")?;
     made.with_context(|| format!("{STORAGE_DAEMON} made no image on {}: {}", image.on, words.trim()))
 }
@@ -45,9 +42,7 @@ fn start(image: &MakeImage, socket: UnixStream) -> Result<Child> {
     let ends = || socket.try_clone().map(OwnedFd::from).map(Stdio::from);
     command.stdin(ends()?).stdout(ends()?).stderr(Stdio::piped());
     // Its own group: Ctrl-C is for iotax. A daemon that outlives a killed run would go on writing.
-    iotax_sys::child::ends_with_us(command.process_group(0))
-        .spawn()
-        .with_context(|| format!("cannot start {STORAGE_DAEMON}"))
+    ends_with_us(command.process_group(0)).spawn().with_context(|| format!("cannot start {STORAGE_DAEMON}"))
 }
 
 fn converse(image: &MakeImage, socket: UnixStream) -> Result<()> {

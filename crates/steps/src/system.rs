@@ -23,6 +23,7 @@ use iotax_host::guard::marker;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_sys::child;
+use iotax_sys::regular::{LAST_WORDS, tail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -317,7 +318,7 @@ impl RealSystem {
         if socket.exists() {
             return Ok(());
         }
-        let words = fs::read_to_string(log).unwrap_or_default();
+        let words = tail(log, LAST_WORDS);
         let how = if self.alive(process) { "made no socket within 20 s" } else { "ended at once" };
         bail!("the process that should listen on {} {how}: {}", socket.display(), words.trim())
     }

@@ -3,9 +3,9 @@
 
 use super::leftover;
 use super::system::{NotOurs, run};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use iotax_host::probe::{QUIET_LVM, program_path};
-use iotax_sys::child::{self, Ended};
+use iotax_sys::child;
 use iotax_sys::owner::other_writer;
 use iotax_units::shell;
 use std::ffi::OsStr;
@@ -121,19 +121,8 @@ pub(super) fn output_within(command: &mut Command, limit: Duration, script: Opti
     command.stdin(leftover::marked_input(script.unwrap_or_default())?);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
-    let output = match child::run_within(child, limit).context("cannot wait for a program")? {
-        Ended::Whole(output) => output,
-        Ended::Held => bail!("{shown} has ended, and something that it started has not"),
-        Ended::Killed => bail!(
-            "{shown} did not end within {} s and was killed; hint: the kernel's log (dmesg) may tell what it waited for",
-            limit.as_secs()
-        ),
-        Ended::Stuck => bail!(
-            "{shown} did not end within {} s, nor when it was killed: it waits for a device within the kernel (state D); hint: the \
-             kernel's log (dmesg) tells why",
-            limit.as_secs()
-        ),
-    };
+    let ended = child::run_within(child, limit).context("cannot wait for a program")?;
+    let output = ended.output(limit).map_err(|why| anyhow!("{shown} {why}"))?;
     Ok(output)
 }
 
@@ -258,6 +247,18 @@ mod tests {
         let mut talks = tool("sh", ["-c", "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 3"]);
         let told = output(&mut talks).unwrap();
         assert_eq!((told.stdout.len(), told.stderr.len(), told.status.code()), (300_000, 300_000, Some(3)));
+    }
+
+    #[test]
+    fn who_leaves_a_daemon_with_its_output_is_not_waited_for_and_who_never_stops_is_named() {
+        let start = Instant::now();
+        let leaves = tool("sh", ["-c", "sleep 300 & echo $!"]);
+        let daemon = run_within(leaves, WRITES_WITHIN).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(60));
+        let pid = daemon.trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs still");
+        let error = run(&mut tool("yes", ["a"])).unwrap_err().to_string();
+        assert!(error.starts_with("yes a wrote more than 16 MiB and was killed; hint: "), "{error}");
     }
 
     #[test]

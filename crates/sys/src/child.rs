@@ -2,12 +2,14 @@
 //! time; and running one to its end or its limit, with all that it wrote.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, getpgid, kill_process_group, pidfd_open};
-use std::io::{self, Read};
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpgid, kill_process_group, pidfd_open, waitid,
+};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Output};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Where the kernel cannot tell when a child ends (before 5.3), it is looked at so often.
@@ -26,13 +28,22 @@ pub fn ended_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exi
         if ended.is_some() || rest.is_zero() {
             return Ok(ended);
         }
-        pause(handle.as_ref(), rest);
+        pause(handle.iter(), handle.is_some(), rest);
     }
 }
 
-/// What was killed is gone by then, unless the kernel does not let it go; what was written is read by then, unless something else
-/// has the pipe too.
+/// What was killed is gone by then, unless the kernel does not let it go.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
+
+/// A child has written all of its own into its pipes when it ends. What it started may write a last line, and is not waited for
+/// longer.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The most that is read of one pipe. The longest that a program of the system was seen to print is a tenth of it.
+pub const LONGEST_OUTPUT: usize = 16 << 20;
+
+/// A program that only looks something up has answered by then, or waits for a device that does not.
+pub const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 
 /// How a child ended that was given some time.
 #[derive(Debug)]
@@ -40,15 +51,39 @@ pub enum Ended {
     /// By itself, with what it wrote into its pipes.
     Whole(Output),
     /// By itself, and something that it started has its pipes still.
-    Held,
+    Held(Output),
+    /// It was killed when it had written more than [`LONGEST_OUTPUT`].
+    Flooded,
     /// It was killed at the limit.
     Killed,
     /// It was killed, and is there still: it waits for a device within the kernel.
     Stuck,
 }
 
-/// Waits for a child and reads its pipes meanwhile, so that none that is full holds it up. At the limit it is killed, with all of
-/// its group where it has one of its own.
+impl Ended {
+    /// Returns the output of a child that ended by itself.
+    ///
+    /// # Errors
+    /// Why there is none: a clause after the name of the program.
+    pub fn output(self, limit: Duration) -> Result<Output, String> {
+        let late = format!("did not end within {} s", limit.as_secs());
+        let log = "hint: the kernel's log (dmesg)";
+        match self {
+            Ended::Whole(output) | Ended::Held(output) => Ok(output),
+            Ended::Flooded => Err(format!(
+                "wrote more than {} MiB and was killed; hint: let it print only what is asked of it",
+                LONGEST_OUTPUT >> 20
+            )),
+            Ended::Killed => Err(format!("{late} and was killed; {log} may tell what it waited for")),
+            Ended::Stuck => Err(format!(
+                "{late}, nor when it was killed: it waits for a device within the kernel (state D); {log} tells why"
+            )),
+        }
+    }
+}
+
+/// Waits for a child and reads its pipes meanwhile, so that none that is full holds it up. At the limit, or when it has written too
+/// much, it is killed, with all of its group where it has one of its own.
 ///
 /// # Errors
 /// When it cannot be waited for.
@@ -62,21 +97,93 @@ pub fn run_within(child: Child, limit: Duration) -> io::Result<Ended> {
 /// As [`run_within`].
 pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(Ended, CpuTime)> {
     let start = Instant::now();
-    let pipes = [child.stdout.take().map(read_all), child.stderr.take().map(read_all)];
+    let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
+    let ends = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+    let mut pipes = ends.map(Pipe::of);
     // Its times are gone when somebody has waited for it.
-    let cpu = times_at_end(&child, limit);
-    let Some(status) = ended_within(&mut child, limit.saturating_sub(start.elapsed()))? else {
-        signal_all(&mut child, Signal::KILL);
-        let died = ended_within(&mut child, DIES_WITHIN)?;
-        return Ok((if died.is_some() { Ended::Killed } else { Ended::Stuck }, CpuTime::default()));
+    let mut ended: Option<(Instant, CpuTime)> = None;
+    loop {
+        ended = ended.or_else(|| ended_with(&child).map(|cpu| (Instant::now(), cpu)));
+        pipes.iter_mut().for_each(Pipe::read);
+        let is_flood = pipes.iter().any(|pipe| pipe.read.len() > LONGEST_OUTPUT);
+        let is_open = pipes.iter().any(|pipe| pipe.end.is_some());
+        let rest = match ended {
+            Some((at, _)) => GRACE.saturating_sub(at.elapsed()),
+            None => limit.saturating_sub(start.elapsed()),
+        };
+        match ended {
+            _ if is_flood => break,
+            Some((_, cpu)) if !is_open || rest.is_zero() => {
+                let [stdout, stderr] = pipes.map(|pipe| pipe.read);
+                let output = Output { status: child.wait()?, stdout, stderr };
+                return Ok((if is_open { Ended::Held(output) } else { Ended::Whole(output) }, cpu));
+            }
+            None if rest.is_zero() => break,
+            _ => {}
+        }
+        let waits_for_end = handle.as_ref().filter(|_| ended.is_none());
+        pause(pipes.iter().filter_map(|pipe| pipe.end.as_ref()).chain(waits_for_end), handle.is_some(), rest);
+    }
+    let is_flood = pipes.iter().any(|pipe| pipe.read.len() > LONGEST_OUTPUT);
+    signal_all(&mut child, Signal::KILL);
+    let died = ended_within(&mut child, DIES_WITHIN)?;
+    let how = match died {
+        Some(_) if is_flood => Ended::Flooded,
+        Some(_) => Ended::Killed,
+        None => Ended::Stuck,
     };
-    let rest = limit.saturating_sub(start.elapsed()).max(DIES_WITHIN);
-    let read = pipes.map(|pipe| pipe.map_or(Some(Vec::new()), |pipe| pipe.recv_timeout(rest).ok()));
-    let ended = match read {
-        [Some(stdout), Some(stderr)] => Ended::Whole(Output { status, stdout, stderr }),
-        _ => Ended::Held,
-    };
-    Ok((ended, cpu))
+    Ok((how, CpuTime::default()))
+}
+
+/// Runs a program without input to its end; it does not outlive the thread that waits.
+///
+/// # Errors
+/// When it cannot be run, does not end within the limit, or writes too much: the error names it.
+pub fn output_of(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = run_within(ends_with_us(command).spawn()?, limit)?;
+    let name = || command.get_program().to_string_lossy();
+    ended.output(limit).map_err(|why| io::Error::other(format!("{} {why}", name())))
+}
+
+/// Reads what comes until the end or the limit, and no more than that: the words of a program that has ended.
+pub fn last_words(pipe: impl Into<OwnedFd>) -> String {
+    let mut pipe = Pipe::of(Some(pipe.into()));
+    let start = Instant::now();
+    while pipe.end.is_some() && pipe.read.len() <= LONGEST_OUTPUT && start.elapsed() < GRACE {
+        pipe.read();
+        pause(pipe.end.iter(), true, GRACE.saturating_sub(start.elapsed()));
+    }
+    String::from_utf8_lossy(&pipe.read).into_owned()
+}
+
+/// Our end of a pipe, until it is read to its end.
+struct Pipe {
+    end: Option<OwnedFd>,
+    read: Vec<u8>,
+}
+
+impl Pipe {
+    fn of(end: Option<OwnedFd>) -> Pipe {
+        // It fails for no pipe; one that waited would only be read later.
+        let _ = end.as_ref().map(|end| ioctl_fionbio(end, true));
+        Pipe { end, read: Vec::new() }
+    }
+
+    /// Reads what is there now, a byte over the limit at most.
+    fn read(&mut self) {
+        let mut piece = [0; 64 << 10];
+        while let Some(end) = self.end.as_ref().filter(|_| self.read.len() <= LONGEST_OUTPUT) {
+            let room = piece.len().min(LONGEST_OUTPUT + 1 - self.read.len());
+            match rustix::io::read(end, &mut piece[..room]) {
+                Ok(length @ 1..) => self.read.extend_from_slice(&piece[..length]),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                // What was read before an error is all there is to show.
+                Ok(0) | Err(_) => self.end = None,
+            }
+        }
+    }
 }
 
 /// CPU time of a process and of those that it has waited for, in whole ticks of the kernel (10 ms).
@@ -88,24 +195,16 @@ pub struct CpuTime {
     pub system_ns: u64,
 }
 
-/// Waits until a child has ended, and reads its times from what is left of it.
-fn times_at_end(child: &Child, limit: Duration) -> CpuTime {
-    let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok();
-    let start = Instant::now();
-    loop {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-        let rest = limit.saturating_sub(start.elapsed());
-        match times(&stat) {
-            Some((true, cpu)) => return cpu,
-            None => return CpuTime::default(),
-            Some(_) if rest.is_zero() => return CpuTime::default(),
-            Some(_) => pause(handle.as_ref(), rest),
-        }
-    }
+/// The times of a child that has ended, from what is left of it; `None`: it runs.
+fn ended_with(child: &Child) -> Option<CpuTime> {
+    let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let has_ended = !matches!(waitid(WaitId::Pid(Pid::from_child(child)), how), Ok(None));
+    let stat = || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    has_ended.then(|| times(&stat()).unwrap_or_default())
 }
 
-/// Of a line of `/proc/PID/stat`: whether the process has ended, and its times.
-fn times(stat: &str) -> Option<(bool, CpuTime)> {
+/// The times in a line of `/proc/PID/stat`.
+fn times(stat: &str) -> Option<CpuTime> {
     // A program's name may have blanks and brackets.
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
@@ -113,18 +212,7 @@ fn times(stat: &str) -> Option<(bool, CpuTime)> {
         let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
         Some((ticks(own)? + ticks(waited_for)?) * tick_ns)
     };
-    Some((fields.first()? == &"Z", CpuTime { user_ns: ns(11, 13)?, system_ns: ns(12, 14)? }))
-}
-
-/// The same; `None` of one that had no end within the limit.
-///
-/// # Errors
-/// As [`run_within`].
-pub fn output_within(child: Child, limit: Duration) -> io::Result<Option<Output>> {
-    match run_within(child, limit)? {
-        Ended::Whole(output) => Ok(Some(output)),
-        _ => Ok(None),
-    }
+    Some(CpuTime { user_ns: ns(11, 13)?, system_ns: ns(12, 14)? })
 }
 
 /// Sends a signal to a child that nobody has waited for yet, and to all of its group where it has one of its own.
@@ -137,26 +225,13 @@ pub fn signal_all(child: &mut Child, signal: Signal) {
     };
 }
 
-fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // What was read before an error is all there is to show.
-        let _ = pipe.read_to_end(&mut bytes);
-        // Nobody listens any more to what did not end in time.
-        let _ = sender.send(bytes);
-    });
-    receiver
-}
-
-fn pause(handle: Option<&OwnedFd>, rest: Duration) {
-    let Some(handle) = handle else {
-        return std::thread::sleep(rest.min(LOOKS));
-    };
+/// Waits for one of these, and no longer than `rest`; where the kernel cannot tell of the end of a child, no longer than a look.
+fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, tells_of_end: bool, rest: Duration) {
+    let mut sources: Vec<PollFd> = sources.map(|source| PollFd::new(source, PollFlags::IN)).collect();
     // A day at most, which every system's times can hold: it is asked again, as where a signal ends it early.
-    let rest = rest.min(Duration::from_secs(86_400));
+    let rest = rest.min(if tells_of_end { Duration::from_secs(86_400) } else { LOOKS });
     let rest = Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: i64::from(rest.subsec_nanos()) };
-    let _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&rest));
+    let _ = poll(&mut sources, Some(&rest));
 }
 
 /// The child is killed when the thread that spawns it ends, in whatever way: spawn it from the thread that
@@ -342,8 +417,7 @@ mod tests {
         let line = "12 (a) b (c) Z 1 2 3 4 5 6 7 8 9 10 100 200 10 20 20 0";
         let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let cpu = CpuTime { user_ns: 110 * tick, system_ns: 220 * tick };
-        assert_eq!(times(line), Some((true, cpu)));
-        assert_eq!(times(&line.replace(" Z ", " S ")).map(|(ended, _)| ended), Some(false));
+        assert_eq!(times(line), Some(cpu));
         assert_eq!(times("12 (a) Z 1 2"), None);
     }
 
@@ -354,10 +428,69 @@ mod tests {
         let start = Instant::now();
         let child = leaves.spawn().expect("sh");
         let group = Pid::from_child(&child);
-        let ended = run_within(child, Duration::from_millis(100));
-        assert!(matches!(ended, Ok(Ended::Held)), "{ended:?}");
+        // However long the child itself might have taken.
+        let ended = run_within(child, Duration::from_secs(3600));
+        assert!(matches!(ended, Ok(Ended::Held(ref output)) if output.stdout == b"words\n"), "{ended:?}");
         assert!(start.elapsed() < Duration::from_secs(20));
         kill_process_group(group, Signal::KILL).expect("the sleep runs");
+    }
+
+    #[test]
+    fn one_that_writes_without_end_is_killed_with_its_group() {
+        let limit = Duration::from_secs(3600);
+        for script in ["yes; :", "yes >&2; :", "yes & :", "trap '' PIPE; while :; do yes; done"] {
+            let mut floods = Command::new("sh");
+            floods.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+            let child = floods.spawn().expect("sh");
+            let group = Pid::from_child(&child);
+            let before = peak_memory();
+            let ended = run_within(child, limit).expect("wait");
+            assert!(matches!(ended, Ended::Flooded), "{script}");
+            let why = ended.output(limit).expect_err("no output");
+            assert_eq!(
+                why,
+                "wrote more than 16 MiB and was killed; hint: let it print only what is asked of it"
+            );
+            assert!(peak_memory() - before < 128 << 10, "{script}");
+            let is_gone = || kill_process_group(group, Signal::KILL).is_err();
+            let start = Instant::now();
+            while !is_gone() {
+                assert!(start.elapsed() < Duration::from_secs(20), "{script}: its group runs");
+                std::thread::sleep(LOOKS);
+            }
+        }
+    }
+
+    /// KiB of memory that this process has had at once.
+    fn peak_memory() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").expect("status");
+        let told = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        told.and_then(|told| told.split_whitespace().next()?.parse().ok()).expect("status")
+    }
+
+    #[test]
+    fn a_program_that_is_asked_gets_no_input_and_its_error_names_it() {
+        let limit = Duration::from_secs(60);
+        let output = output_of(Command::new("cat").arg("-"), limit).expect("cat");
+        assert!(output.status.success() && output.stdout.is_empty());
+        let error = output_of(Command::new("yes").arg("x"), limit).expect_err("no end");
+        assert!(
+            error.to_string().starts_with("yes wrote more than 16 MiB and was killed; hint: "),
+            "{error}"
+        );
+        let error = output_of(&mut Command::new("no-such-program"), limit).expect_err("no program");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn last_words_are_not_waited_for_where_another_has_the_pipe() {
+        let mut leaves = Command::new("sh");
+        leaves.args(["-c", "echo words >&2; exec sleep 30"]).stderr(Stdio::piped());
+        let mut child = leaves.spawn().expect("sh");
+        let start = Instant::now();
+        assert_eq!(last_words(child.stderr.take().expect("a pipe")), "words\n");
+        assert!(start.elapsed() < Duration::from_secs(20));
+        child.kill().and_then(|()| child.wait()).expect("it runs");
     }
 
     /// How often this thread has gone to sleep.

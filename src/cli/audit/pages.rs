@@ -3,9 +3,11 @@
 
 use iotax_audit::container;
 use iotax_audit::page::Page;
+use iotax_import::LARGEST;
 use iotax_import::folder::{self, Kind};
+use iotax_sys::regular::{read_regular, read_to_limit};
 use iotax_units::exit::contained;
-use std::io::{Read, Result};
+use std::io::Result;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -32,8 +34,7 @@ pub(super) fn each(sources: &[PathBuf], tell: Tell) -> Result<()> {
     for path in sources {
         let name = path.display().to_string();
         if name == STANDARD_INPUT {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
+            let read = read_to_limit(std::io::stdin().lock(), 0, LARGEST);
             tell("standard input", content("standard input", read))?;
             continue;
         }
@@ -44,7 +45,7 @@ pub(super) fn each(sources: &[PathBuf], tell: Tell) -> Result<()> {
                 let why = "it is a device, no page; hint: - reads standard input";
                 tell(&name, Content::Refused(why.to_owned()))?;
             }
-            Ok(_) => tell(&name, content(&name, std::fs::read(path)))?,
+            Ok(_) => tell(&name, content(&name, read_regular(path, LARGEST)))?,
             Err(error) => tell(&name, Content::Refused(error_said(&error)))?,
         }
     }
@@ -58,7 +59,7 @@ fn folder(top: &Path, tell: Tell) -> Result<()> {
         any = true;
         let name = path.display().to_string();
         let content = match kind {
-            Kind::File => content(&name, std::fs::read(&path)),
+            Kind::File => content(&name, read_regular(&path, LARGEST)),
             Kind::Passed(why) => Content::NoPage(why.to_owned()),
             Kind::Unreadable(error) => Content::Refused(error_said(&error)),
         };

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use iotax_measure::noise;
 use iotax_stats::selfcheck::series::{self, Recorded};
 use iotax_store::Store;
+use iotax_sys::regular::read_text;
 use iotax_units::exit::Failed;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -40,8 +41,8 @@ pub fn stored(runs: &Path) -> Result<Vec<Recorded>> {
 /// # Errors
 /// Bad input with the file and what is wrong in which line.
 pub fn read(file: &Path) -> Result<Recorded> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
+    let text =
+        read_text(file).map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let hint = "hint: remove the file, or record it again with --record";
     let series = series::parse(&name, &text);

@@ -57,9 +57,9 @@ impl Stopped {
         signal(Signal::STOP)?;
         std::thread::sleep(Stopped::FOR);
         signal(Signal::CONT)?;
-        let ended =
-            iotax_sys::child::output_within(child, Duration::from_secs(30)).map_err(system("wait for it"))?;
-        let output = ended.ok_or_else(|| EngineError::Output("it did not end".into()))?;
+        let limit = Duration::from_secs(30);
+        let ended = iotax_sys::child::run_within(child, limit).map_err(system("wait for it"))?;
+        let output = ended.output(limit).map_err(|why| EngineError::Output(format!("it {why}")))?;
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| {
             EngineError::Output(format!("{error}: {}", String::from_utf8_lossy(&output.stderr).trim()))
         })?;

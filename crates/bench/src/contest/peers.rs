@@ -221,8 +221,9 @@ fn t_io_uring_shot(
     };
     let child = iotax_sys::child::ends_with_us(&mut command).spawn().map_err(system("start"))?;
     let limit = Duration::from_secs_f64(seconds) + SLACK;
-    let ended = iotax_sys::child::output_within(child, limit).map_err(system("wait for"))?;
-    let output = ended.ok_or_else(|| EngineError::Output(format!("{} hangs", program.display())))?;
+    let ended = iotax_sys::child::run_within(child, limit).map_err(system("wait for"))?;
+    let why = |why| EngineError::Output(format!("{} {why}", program.display()));
+    let output = ended.output(limit).map_err(why)?;
     let text = String::from_utf8_lossy(&output.stdout);
     // At its end in order it says 0.
     let iops = mean_iops(&text).filter(|_| output.status.success()).ok_or_else(|| {

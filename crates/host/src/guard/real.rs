@@ -276,6 +276,8 @@ fn marks_of_caches_replicas_and_object_stores() {
                 "--bluestore-block-path",
                 "LOOP",
                 "--no-mon-config",
+                "--log-file",
+                "/dev/null",
             ],
         ),
         ("vdo", 8192 * MIB, &["vdoformat", "LOOP"]),

@@ -5,13 +5,14 @@
 use super::found::{AMBIVALENT, Signature};
 use crate::probe::program_path;
 use anyhow::{Context, Result, bail};
+use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A magic at a fixed place.
 #[derive(Clone, Copy, Debug)]
@@ -289,13 +290,9 @@ pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
     let Some(blkid) = program_path("blkid") else {
         return (Vec::new(), None);
     };
-    let output = Command::new(blkid)
-        .args(["-p", "-o", "export", "--"])
-        .arg(path)
-        .env_clear()
-        .stdin(Stdio::null())
-        .output();
-    match output {
+    let mut command = Command::new(blkid);
+    command.args(["-p", "-o", "export", "--"]).arg(path).env_clear();
+    match output_of(&mut command, ANSWERS_WITHIN) {
         Err(error) => (Vec::new(), Some(format!("blkid does not start: {error}"))),
         // 2: nothing found, also when it cannot read; our own scan tells that. 8: contradictory.
         Ok(output) if output.status.code() == Some(8) => {

@@ -8,6 +8,7 @@ use super::{child, current};
 use crate::guest::kernel::{self, Kernel};
 use crate::guest::modules::Tree;
 use anyhow::{Context, Result};
+use iotax_sys::regular::read_text;
 use iotax_units::exit::Failed;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -165,8 +166,7 @@ impl Build<'_> {
         self.tell(&format!("compiling ZFS's modules for {version} (some minutes)"));
         match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
             Ok(()) => {
-                let told = std::fs::read_to_string(work.path("zfs.version"))
-                    .context("ZFS's modules tell no version")?;
+                let told = read_text(&work.path("zfs.version")).context("ZFS's modules tell no version")?;
                 Ok(Zfs::Compiled { version: told.trim().to_owned() })
             }
             Err(_) if self.stop.load(Ordering::Relaxed) => Err(child::interrupted().into()),
@@ -278,8 +278,7 @@ impl Work {
 
     fn packages(&self) -> Result<BTreeMap<String, String>> {
         let path = self.path("packages");
-        let text =
-            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = read_text(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let pair =
             |line: &str| line.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()));
         Ok(text.lines().filter_map(pair).collect())

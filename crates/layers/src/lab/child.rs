@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use iotax_sys::child::{ended_within, ends_with_us, signal_all};
+use iotax_sys::regular::{LAST_WORDS, LONGEST_TEXT, tail};
 use iotax_units::exit::Failed;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
@@ -44,8 +45,7 @@ fn log(folder: &Path, name: &str) -> PathBuf {
 
 /// The line of a program's log that tells best why it failed: the first that says that it is an error, else the last.
 pub fn cause(folder: &Path, name: &str) -> Option<String> {
-    let text = std::fs::read(log(folder, name)).ok()?;
-    let text = String::from_utf8_lossy(&text);
+    let text = tail(&log(folder, name), LONGEST_TEXT);
     let tells = |line: &&str| line.starts_with("E: ") || line.contains("error: ");
     let line = text.lines().find(tells).or_else(|| text.lines().rfind(|line| !line.trim().is_empty()))?;
     Some(line.trim().trim_start_matches("E: ").to_owned())
@@ -81,8 +81,7 @@ fn end(child: &mut Child) -> Result<()> {
 }
 
 fn last_lines(log: &Path) -> String {
-    let text =
-        std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = tail(log, LAST_WORDS);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("\n    {line}")).collect()
 }

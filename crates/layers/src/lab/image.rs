@@ -4,6 +4,7 @@ use super::recipe;
 use crate::guest::kernel;
 use anyhow::{Context, Result};
 use iotax_host::mounts;
+use iotax_sys::regular::{LONGEST_TEXT, read_regular};
 use iotax_units::exit::Failed;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,8 @@ impl Image {
 
     fn read(folder: &Path) -> Result<Image> {
         let path = folder.join(RECORD);
-        let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text =
+            read_regular(&path, LONGEST_TEXT).with_context(|| format!("cannot read {}", path.display()))?;
         let record = serde_json::from_slice(&text)
             .with_context(|| format!("{} is not what an image of this iotax says", path.display()))?;
         let image = Image { folder: folder.to_owned(), record };

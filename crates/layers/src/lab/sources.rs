@@ -2,6 +2,8 @@
 //! who signs them stands in the files that list them.
 
 use anyhow::{Context, Result};
+use iotax_sys::child::{ANSWERS_WITHIN, output_of};
+use iotax_sys::regular::read_text;
 use iotax_units::exit::Failed;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +49,7 @@ pub fn list(sources: &[Source], further: bool) -> String {
 /// # Errors
 /// An unmet need: it is no Debian and no Ubuntu.
 pub fn suite() -> Result<String, Failed> {
-    let text = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let text = read_text(Path::new("/etc/os-release")).unwrap_or_default();
     suite_of(&text).ok_or_else(|| {
         Failed::need(
             "the lab's image is made of packages of Debian or Ubuntu, and /etc/os-release names no release of these; \
@@ -74,9 +76,9 @@ fn suite_of(os_release: &str) -> Option<String> {
 /// # Errors
 /// An unmet need: there is no apt, or it has none.
 pub fn of_machine(suite: &str) -> Result<Vec<Source>> {
-    let output =
-        Command::new("apt-get").env("LC_ALL", "C").args(["indextargets", "Created-By: Packages"]).output();
-    let output = output.map_err(|error| {
+    let mut apt = Command::new("apt-get");
+    let asked = apt.env("LC_ALL", "C").args(["indextargets", "Created-By: Packages"]);
+    let output = output_of(asked, ANSWERS_WITHIN).map_err(|error| {
         Failed::need(format!("the lab's image is made of Debian packages, and apt-get does not run: {error}"))
     })?;
     let sources = of_targets(&String::from_utf8_lossy(&output.stdout), suite, &read);
@@ -88,7 +90,7 @@ pub fn of_machine(suite: &str) -> Result<Vec<Source>> {
 }
 
 fn read(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok()
+    read_text(Path::new(path)).ok()
 }
 
 /// Of what `apt-get indextargets` prints: a paragraph an index.
@@ -155,8 +157,8 @@ fn signed_by(entry: &str, uri: &str, release: &str, read: &dyn Fn(&str) -> Optio
 /// # Errors
 /// When apt-config does not run.
 pub fn apt_options() -> Result<Vec<String>> {
-    let output =
-        Command::new("apt-config").args(["dump", "Acquire"]).output().context("cannot run apt-config")?;
+    let output = output_of(Command::new("apt-config").args(["dump", "Acquire"]), ANSWERS_WITHIN)
+        .context("cannot run apt-config")?;
     Ok(options_of(&String::from_utf8_lossy(&output.stdout)))
 }
 

@@ -4,6 +4,7 @@
 use super::draft::Draft;
 use super::error::{Fault, InputError, Origin, nearest};
 use super::fio;
+use iotax_sys::regular::{open_regular, read_text};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -60,8 +61,7 @@ const OF_VDBENCH: &[&str] = &[
 ];
 
 fn is_of_vdbench(path: &Path) -> bool {
-    // Opening anything else than a file may wait, or do something.
-    let file = Some(path).filter(|path| path.is_file()).and_then(|path| std::fs::File::open(path).ok());
+    let file = open_regular(path).ok();
     let mut bytes = Vec::new();
     let text = file.and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes).ok());
     let text = text.map(|_| String::from_utf8_lossy(&bytes)).unwrap_or_default();
@@ -173,7 +173,7 @@ impl Open {
         if self.0.len() >= DEEPEST_INCLUDE {
             return Err(place(Fault::new(format!("more than {DEEPEST_INCLUDE} files include each other"))));
         }
-        let text = std::fs::read_to_string(&real).map_err(|error| place(cannot_read(path, from, &error)))?;
+        let text = read_text(&real).map_err(|error| place(cannot_read(path, from, &error)))?;
         self.0.push(real);
         Ok(text)
     }

@@ -22,6 +22,7 @@ use crate::state::State;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use iotax_sys::owner::other_writer;
+use iotax_sys::regular::read_text;
 use iotax_units::shell;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ use std::path::{Path, PathBuf};
 /// The first key or value at fault.
 pub(super) fn read(path: &Path, given: &[String]) -> Result<Parts, InputError> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = read_text(path)
         .map_err(|error| InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}"))))?;
     let source =
         Source { file, text: &text, lines: Lines::of(&text), folder: path.parent().unwrap_or(Path::new("")) };
@@ -50,7 +51,7 @@ pub(super) fn read_tools(
     names: &mut Names,
     unread: impl Fn(String) -> InputError,
 ) -> Result<(), InputError> {
-    let text = std::fs::read_to_string(path)
+    let text = read_text(path)
         .map_err(|error| unread(format!("cannot read the tools in {}: {error}", path.display())))?;
     let (file, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
     let source = Source { file, text: &text, lines: Lines::of(&text), folder };

@@ -83,6 +83,18 @@ pub struct Way {
 }
 
 impl Exchange {
+    /// All counts and times: of a lying end they may be anything.
+    pub fn counts(&self) -> Vec<u64> {
+        let own = [self.round_trip_ns, self.unanswered, self.peer_cpu_user_ns, self.peer_cpu_system_ns];
+        let of_way = |way: &Way| {
+            let counts = [way.bytes, way.sent, way.lost, way.reordered, way.duplicates, way.retransmits];
+            counts.into_iter().chain(way.course.clone())
+        };
+        own.into_iter()
+            .chain([&self.to_peer, &self.from_peer].into_iter().flatten().flat_map(of_way))
+            .collect()
+    }
+
     /// Bytes on the wire for a byte of the load.
     pub fn on_wire(&self) -> Option<f64> {
         let payload = self.datagram_bytes.unwrap_or(self.mss);

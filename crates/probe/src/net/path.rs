@@ -2,14 +2,14 @@
 
 use super::netlink::{self, Link, Route};
 use crate::ProbeError;
-use iotax_sys::child::{ends_with_us, output_within};
+use iotax_sys::child::output_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// How far the other end is, as the kernel's route says.
@@ -129,9 +129,7 @@ pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
 fn ethtool(interface: &str) -> Option<String> {
     let mut command = Command::new("ethtool");
     command.args(["-k", interface]).env("LC_ALL", "C");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let child = ends_with_us(&mut command).spawn().ok()?;
-    let output = output_within(child, ETHTOOL_WITHIN).ok()??;
+    let output = output_of(&mut command, ETHTOOL_WITHIN).ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -4,10 +4,10 @@
 use super::visit::{find, last_words_of};
 use crate::net::free_port;
 use crate::{ProbeError, ProbeSpec};
-use iotax_sys::child::{ended_within, ends_with_us};
+use iotax_sys::child::{ended_within, ends_with_us, last_words};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -86,12 +86,7 @@ impl Served {
 
     /// Of one that has ended.
     fn last_words(&mut self) -> String {
-        let mut said = Vec::new();
-        if let Some(stderr) = &mut self.child.stderr {
-            // What was read before an error is all there is to show.
-            let _ = stderr.read_to_end(&mut said);
-        }
-        last_words_of(&String::from_utf8_lossy(&said), "")
+        last_words_of(&self.child.stderr.take().map(last_words).unwrap_or_default(), "")
     }
 }
 

@@ -120,7 +120,7 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
 /// `my $version = "6.0.0";` of its script `Run`.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     let script = program.ancestors().nth(2).map(|folder| folder.join("Run"));
-    let text = script.and_then(|script| std::fs::read_to_string(script).ok()).unwrap_or_default();
+    let text = script.and_then(|script| iotax_sys::regular::read_text(&script).ok()).unwrap_or_default();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("my $version = \""));
     Ok(line.and_then(|rest| Some(rest.split_once('"')?.0.to_owned())))
 }

@@ -172,7 +172,7 @@ fn run(command: &mut Command, shown: &str, limit: Duration) -> Result<(Ended, Cp
     let child = ends_with_us(command.process_group(0)).spawn().map_err(|source| system("run", source))?;
     let group = Pid::from_child(&child);
     let ended = run_within_timed(child, limit).map_err(|source| system("wait for", source))?;
-    if matches!(ended.0, Ended::Held) {
+    if matches!(ended.0, Ended::Held(_)) {
         // It fails where the rest has ended meanwhile.
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -181,14 +181,11 @@ fn run(command: &mut Command, shown: &str, limit: Duration) -> Result<(Ended, Cp
 
 /// The output of one that ended by itself.
 fn whole(ended: Ended, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
-    let late = format!("did not end within {} s", limit.as_secs_f64());
-    let why = match ended {
-        Ended::Whole(output) => return Ok(output),
-        Ended::Held => "has ended, but a process that it started had not, and was killed".to_owned(),
-        Ended::Killed => format!("{late} and was killed"),
-        Ended::Stuck => format!("{late}, nor when it was killed: it waits in the kernel (state D)"),
+    let ended = match ended {
+        Ended::Held(_) => Err("has ended, but a process that it started had not, and was killed".to_owned()),
+        other => other.output(limit),
     };
-    Err(ProbeError::Failed(format!("{shown} {why}")))
+    ended.map_err(|why| ProbeError::Failed(format!("{shown} {why}")))
 }
 
 impl Visit {

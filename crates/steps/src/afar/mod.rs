@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use iotax_facts::place::is_of_windows;
 use iotax_host::facts::Facts;
 use iotax_host::guard::found::Inspection;
-use iotax_sys::child::{ends_with_us, output_within};
+use iotax_sys::child::{Ended, ends_with_us, output_of, run_within};
 use iotax_units::exit::Failed;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,9 +39,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 /// The serials and WWNs of all drives of a host, among other words; `None`: it does not answer, or has no sysfs.
 pub fn serials_on(host: &str) -> Option<String> {
     let mut command = ssh::command(host, SERIALS, &SshOptions::from_env()).ok()?;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let child = ends_with_us(&mut command).spawn().ok()?;
-    let output = output_within(child, ANSWERS_WITHIN).ok()??;
+    let output = output_of(&mut command, ANSWERS_WITHIN).ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -144,8 +142,8 @@ impl Host {
         Host { name: name.to_owned(), options, shell }
     }
 
-    /// Asks and waits; `None` of a command that was killed at the limit.
-    fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Option<Output>> {
+    /// Asks and waits.
+    fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Ended> {
         let mut command = ssh::command(&self.name, &ask.command, &self.options)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = ends_with_us(&mut command).spawn()?;
@@ -155,7 +153,7 @@ impl Host {
             let _ = input.write_all(&ask.input).and_then(|()| input.flush());
         }
         let held = input.filter(|_| ask.held);
-        let ended = output_within(child, limit);
+        let ended = run_within(child, limit);
         drop(held);
         ended
     }
@@ -163,18 +161,19 @@ impl Host {
     /// Asks; what it wrote.
     fn say(&self, what: &str, ask: &Ask, limit: Duration) -> Result<Vec<u8>> {
         let failed = |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
-        match self.run(ask, limit) {
-            Ok(Some(output)) if output.status.success() => Ok(output.stdout),
-            Ok(Some(output)) => {
-                // ssh itself ends with 255.
-                if output.status.code() == Some(255) {
-                    let why = ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
-                    return Err(Failed::need(format!("ssh:{}: cannot {what}: {why}", self.name)).into());
-                }
-                Err(failed(last_words(&output)).into())
+        let ended = self.run(ask, limit).map_err(|error| failed(format!("ssh does not start: {error}")))?;
+        if matches!(ended, Ended::Killed) {
+            return Err(failed(format!("no answer within {limit:?}")).into());
+        }
+        let output = ended.output(limit).map_err(|why| failed(format!("what runs there {why}")))?;
+        match output.status.code() {
+            Some(0) => Ok(output.stdout),
+            // ssh itself ends so.
+            Some(255) => {
+                let why = ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
+                Err(Failed::need(format!("ssh:{}: cannot {what}: {why}", self.name)).into())
             }
-            Ok(None) => Err(failed(format!("no answer within {limit:?}")).into()),
-            Err(error) => Err(failed(format!("ssh does not start: {error}")).into()),
+            _ => Err(failed(last_words(&output)).into()),
         }
     }
 

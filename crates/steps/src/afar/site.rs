@@ -2,7 +2,7 @@
 
 use super::{Host, QUICK, last_words};
 use crate::engine::EngineError;
-use crate::engine::fio::{Filename, Ioengines, Site, too_long};
+use crate::engine::fio::{Filename, Ioengines, Site, output_in_time};
 use crate::wire::agent::monotonic_ns;
 use iotax_host::Missing;
 use std::path::Path;
@@ -69,15 +69,15 @@ impl Site for Afar {
     fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError> {
         let ended = self.0.run(&self.0.shell.fio(options, job_file), limit);
         let ended = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
-        ended.ok_or_else(|| too_long(limit))
+        output_in_time(ended, limit)
     }
 
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
         let Afar(host) = self;
         let before = monotonic_ns();
         let ended = host.run(&host.shell.flush(paths), FLUSH_LIMIT + QUICK);
-        let output = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
-        let output = output.ok_or_else(|| too_long(FLUSH_LIMIT))?;
+        let ended = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
+        let output = output_in_time(ended, FLUSH_LIMIT)?;
         let failed = |words: String| EngineError::Unfit(format!("cannot flush on {}: {words}", host.name));
         if !output.status.success() {
             return Err(failed(last_words(&output)));

@@ -11,6 +11,7 @@ use crate::state::ArrayState;
 use crate::system::{NothingMade, Progress, RealSystem, write_file};
 use crate::tool::{all_of, run_with, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_sys::regular::{LAST_WORDS, tail};
 use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;
@@ -142,6 +143,8 @@ run_dir = {folder}
 admin_socket = {folder}/$name.asok
 pid_file = {folder}/$name.pid
 log_file = {folder}/$name.log
+# What the mon writes of the whole cluster goes to /var/log/ceph otherwise.
+mon_cluster_log_file = {folder}/$cluster.log
 crash_dir = {folder}
 mon_data = {folder}/mon
 mgr_data = {folder}/mgr
@@ -222,7 +225,7 @@ fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<(
 
 /// What a daemon said last, for an error that it may have caused.
 fn last_words(conf: &Path, program: &str, id: &str) -> String {
-    let said = fs::read_to_string(conf.with_file_name(format!("{program}.{id}.out"))).unwrap_or_default();
+    let said = tail(&conf.with_file_name(format!("{program}.{id}.out")), LAST_WORDS);
     let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     match said.split_at(said.len().saturating_sub(3)).1 {
         [] => format!("{program} said nothing"),
@@ -460,6 +463,39 @@ mod tests {
         assert!(is_daemon(&osd, "ceph-osd", Some("1")) && is_daemon(&osd, "ceph-osd", None));
         assert!(!is_daemon(&osd, "ceph-osd", Some("11")) && !is_daemon(&osd, "ceph-mon", None));
         assert!(processes(Path::new(conf), |_| true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn all_that_a_cluster_writes_lies_in_its_folder() {
+        let directory = Path::new("/runs/r/ceph0");
+        let asked = MakeCeph {
+            name: "iotax-r".into(),
+            directory: directory.into(),
+            members: Vec::new(),
+            size: 1,
+            min_size: 1,
+            pg: 8,
+            memory: 1 << 30,
+            cache_policy: "writeback".into(),
+            order: 22,
+            drives: Default::default(),
+        };
+        let conf = config(&asked, 6789).unwrap();
+        let values = || conf.lines().filter_map(|line| line.split_once(" = "));
+        let paths: Vec<_> = values().filter(|(_, value)| value.starts_with('/')).collect();
+        assert!(paths.iter().all(|(_, value)| Path::new(value).starts_with(directory)), "{paths:?}");
+        // Those that Ceph has in /var otherwise.
+        for key in [
+            "log_file",
+            "mon_cluster_log_file",
+            "crash_dir",
+            "run_dir",
+            "admin_socket",
+            "pid_file",
+            "mon_data",
+        ] {
+            assert!(paths.iter().any(|(name, _)| *name == key), "{key}");
+        }
     }
 
     #[test]

@@ -10,10 +10,10 @@ use crate::process::{end_of, runs};
 use iotax_host::facts;
 use iotax_host::probe::Probe;
 use iotax_sys::kvm::KvmProbe;
+use iotax_sys::regular;
 use iotax_units::exit::Failed;
 use serde_json::{Value, json};
-use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -408,16 +408,7 @@ pub fn fate(process: &ProcessId) -> Option<String> {
 }
 
 fn tail(path: &Path) -> Vec<String> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|mut file| {
-        let length = file.seek(SeekFrom::End(0))?;
-        file.seek(SeekFrom::Start(length.saturating_sub(16 << 10)))?;
-        file.read_to_end(&mut bytes)
-    });
-    if read.is_err() {
-        return Vec::new();
-    }
-    let text = plain(&String::from_utf8_lossy(&bytes));
+    let text = plain(&regular::tail(path, regular::LAST_WORDS));
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
 }

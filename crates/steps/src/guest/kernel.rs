@@ -6,6 +6,7 @@ use super::modules::Tree;
 use super::qemu::Accel;
 use super::{elf, packing};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use iotax_units::exit::Failed;
 use rustix::fs::{FlockOperation, flock};
 use std::cmp::Ordering;
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// A kernel and its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,8 +203,11 @@ fn compare_versions(a: &str, b: &str) -> Ordering {
 /// Packages that depend on a kernel: Debian's, then Ubuntu's from the smallest.
 const METAPACKAGES: &[&str] = &["linux-image-amd64", "linux-image-virtual", "linux-image-generic"];
 
+/// A package of some 80 MB over a slow line, or unpacked onto a slow disk.
+const FETCHES_WITHIN: Duration = Duration::from_secs(3600);
+
 fn packages() -> Result<Vec<String>, String> {
-    let lacks = |program: &str| Command::new(program).arg("--version").output().is_err();
+    let lacks = |program: &str| output_of(Command::new(program).arg("--version"), ANSWERS_WITHIN).is_err();
     let none = "no kernel to boot a guest: none in /boot or beside its modules can be read and has virtio's";
     if lacks("apt-get") || lacks("dpkg-deb") {
         return Err(format!("{none}, and there is no apt-get to fetch one"));
@@ -213,7 +218,8 @@ fn packages() -> Result<Vec<String>, String> {
 }
 
 fn depends(package: &str) -> Vec<String> {
-    let output = Command::new("apt-cache").env("LC_ALL", "C").args(["depends", package]).output();
+    let mut apt = Command::new("apt-cache");
+    let output = output_of(apt.env("LC_ALL", "C").args(["depends", package]), ANSWERS_WITHIN);
     output.map(|output| parse_depends(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default()
 }
 
@@ -308,9 +314,7 @@ fn unpack(directory: &Path, root: &Path) -> Result<()> {
 
 fn run(command: &mut Command, what: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .env("LC_ALL", "C")
-        .output()
+    let output = output_of(command.env("LC_ALL", "C"), FETCHES_WITHIN)
         .with_context(|| format!("cannot {what}: cannot run {program}"))?;
     if output.status.success() {
         return Ok(());

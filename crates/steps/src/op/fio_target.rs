@@ -7,6 +7,7 @@ use crate::engine::fio::{Client, Part, fill};
 use crate::settings::ThingSettings;
 use crate::system::{remove_file, write_file};
 use anyhow::{Context, Result, anyhow};
+use iotax_sys::regular::read_text;
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -73,8 +74,8 @@ impl ManagedResource for MakeFioTarget {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         self.client.check().map_err(|why| anyhow!(why))?;
         if let Some(copy) = self.copy() {
-            let text = fs::read_to_string(&self.conf)
-                .with_context(|| format!("cannot read {}", self.conf.display()))?;
+            let text =
+                read_text(&self.conf).with_context(|| format!("cannot read {}", self.conf.display()))?;
             // The last word of a section counts.
             let cache = self.cache.unwrap_or_default();
             private_file(copy, &format!("{text}\n[client]\nrbd_cache = {cache}\n"))?;

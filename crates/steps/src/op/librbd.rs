@@ -10,6 +10,7 @@ use crate::threads::{self, ServingThread};
 use crate::tool::tool;
 use anyhow::{Context, Result, bail};
 use iotax_host::mounts;
+use iotax_sys::regular::{LAST_WORDS, tail};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,7 +64,7 @@ impl ManagedResource for ExportLibrbd {
         // Its own words are the reason, if it has ended.
         let _ = wait_until(SHOWN_WITHIN, || is_shown(&self.file) || !runs());
         if !is_shown(&self.file) {
-            let words = std::fs::read_to_string(&self.spawn.log).unwrap_or_default();
+            let words = tail(&self.spawn.log, LAST_WORDS);
             let how = if runs() { "is not shown within 60 s" } else { "is not shown: its daemon ended" };
             bail!("{}/{} {how}: {}", self.pool, self.image, words.trim());
         }

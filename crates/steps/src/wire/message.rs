@@ -1,18 +1,21 @@
 //! What the frames say: requests of the host and responses of the agent (docs/wire.md).
 //! Results cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
 
+use super::peer::slice_limit;
 use crate::durability::TrialSpec;
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
 use iotax_facts::trial::Found;
 use iotax_host::facts::Facts;
-use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_load::{Bound, Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::Exchange;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the host asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -471,11 +474,86 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
     (scalars, parts.concat())
 }
 
+impl SliceScalars {
+    /// Returns why this cannot be the result of a slice of that bound: an agent is another machine's, and what it counts is
+    /// added up and divided by.
+    fn fault(&self, bound: Bound) -> Option<String> {
+        let SliceScalars { read, write, trim, window_ns, .. } = self;
+        let counts = [read, write, trim].into_iter().flat_map(|one| [one.ios, one.bytes]);
+        let cpu = self.cpu.unwrap_or_default();
+        let counts = counts
+            .chain([self.discarded_ios, self.errors, self.discarded_ns, self.drain_ns])
+            .chain([self.flush_ns.unwrap_or(0), self.cpu_user_ns, self.cpu_system_ns])
+            .chain([cpu.user_ns, cpu.system_ns, cpu.steal_ns, cpu.idle_ns, cpu.throttled_ns])
+            .chain(self.targets.iter().flat_map(|(ios, bytes)| [*ios, *bytes]))
+            .chain(self.exchange.iter().flat_map(Exchange::counts));
+        let most = counts.max().unwrap_or(0);
+        let sums = [self.in_flight_ns, self.served_ns];
+        let (least_ns, limit) = match bound {
+            Bound::Time { .. } => (1, slice_limit(bound)),
+            Bound::Bytes { .. } => (0, Duration::MAX),
+        };
+        let ios = read.ios.saturating_add(write.ios).saturating_add(trim.ios);
+        match () {
+            () if most >= MOST_OF_SLICE => Some(format!("a count of {most}")),
+            () if sums.iter().any(|sum| *sum >= MOST_OF_SUM) => Some("I/Os that took years".to_owned()),
+            () if self.window_start_ns >= MOST_OF_CLOCK => Some("a start after decades".to_owned()),
+            () if *window_ns < least_ns || u128::from(*window_ns) > limit.as_nanos() => {
+                Some(format!("a window of {window_ns} ns"))
+            }
+            () if ios > window_ns.saturating_add(1).saturating_mul(MOST_IOS_EACH_NS) => {
+                Some(format!("{ios} I/Os within {window_ns} ns"))
+            }
+            () => None,
+        }
+    }
+}
+
+/// Counts and times of a slice are smaller: a PiB, thirteen days.
+const MOST_OF_SLICE: u64 = 1 << 50;
+/// As long as a million I/Os in flight take together in a minute.
+const MOST_OF_SUM: u64 = 1 << 56;
+/// A clock that counts from the start of a machine is not so far: 36 years.
+const MOST_OF_CLOCK: u64 = 1 << 60;
+/// As much as a thousand threads that do nothing at all.
+const MOST_IOS_EACH_NS: u64 = 1000;
+
+impl Response {
+    /// Returns what of an answer cannot be so.
+    pub(super) fn fault(&self) -> Option<String> {
+        let (most, limit) = match self {
+            Response::Clock { monotonic_ns: ns } | Response::ThreadTimes { at_ns: ns, .. } => {
+                (*ns, MOST_OF_CLOCK)
+            }
+            Response::Gate(gate) => (gate.waited_ns, MOST_OF_SLICE),
+            Response::Verified { found } => (largest(&json!(found)), MOST_OF_SLICE),
+            Response::DurableVerified { found, unreadable } => {
+                (largest(&json!([found, unreadable])), MOST_OF_SLICE)
+            }
+            _ => (0, MOST_OF_SLICE),
+        };
+        (most >= limit).then(|| format!("a figure of {most}"))
+    }
+}
+
+/// The largest number anywhere in a value.
+fn largest(value: &Value) -> u64 {
+    match value {
+        Value::Number(number) => number.as_u64().unwrap_or(0),
+        Value::Array(all) => all.iter().map(largest).max().unwrap_or(0),
+        Value::Object(all) => all.values().map(largest).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// Puts a result together again.
 ///
 /// # Errors
-/// A clause when lengths and blob disagree or a histogram does not decode.
-pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
+/// A clause when lengths and blob disagree, a histogram does not decode, or a figure cannot be of a slice of that bound.
+pub fn unpack(scalars: SliceScalars, blob: &[u8], bound: Bound) -> Result<Ran, String> {
+    if let Some(fault) = scalars.fault(bound) {
+        return Err(format!("no slice has {fault}"));
+    }
     let (read, rest) = split(blob, scalars.read_len)?;
     let (write, rest) = split(rest, scalars.write_len)?;
     let (sync, rest) = split(rest, scalars.sync_len)?;
@@ -546,6 +624,9 @@ mod tests {
     use iotax_facts::slice::DeviceCounts;
     use proptest::prelude::*;
 
+    /// Of a slice whose window may be of any length.
+    const BYTES: Bound = Bound::Bytes { bytes: 4096 };
+
     fn some_result() -> Ran {
         let mut result = SliceResult { window_ns: 7, flush_ns: Some(0), errors: 2, ..SliceResult::default() };
         result.first_error = Some("Input/output error".into());
@@ -570,7 +651,7 @@ mod tests {
         let Response::Slice(scalars) = serde_json::from_str(&json).unwrap() else {
             panic!("another response")
         };
-        assert_eq!(unpack(scalars, &blob).unwrap(), some_result());
+        assert_eq!(unpack(scalars, &blob, BYTES).unwrap(), some_result());
     }
 
     #[test]
@@ -580,24 +661,100 @@ mod tests {
         (ran.result.trim.ios, ran.result.trim.bytes) = (1, 4096);
         ran.result.trim.latency.record(77);
         let (scalars, blob) = pack(&ran);
-        assert_eq!(unpack(scalars, &blob).unwrap(), ran);
+        assert_eq!(unpack(scalars, &blob, BYTES).unwrap(), ran);
     }
 
     #[test]
     fn lengths_that_lie_are_refused() {
         let (scalars, blob) = pack(&some_result());
         let longer = SliceScalars { sync_len: scalars.sync_len + 1, ..scalars.clone() };
-        assert!(unpack(longer, &blob).unwrap_err().contains("longer than the blob"));
+        assert!(unpack(longer, &blob, BYTES).unwrap_err().contains("longer than the blob"));
         let mut padded = blob.clone();
         padded.push(0);
-        assert!(unpack(scalars, &padded).unwrap_err().contains("too many"));
+        assert!(unpack(scalars, &padded, BYTES).unwrap_err().contains("too many"));
+    }
+
+    #[test]
+    fn figures_that_no_slice_has_are_refused() {
+        let told = |change: &dyn Fn(&mut SliceScalars), bound| {
+            let (mut scalars, blob) = pack(&some_result());
+            (scalars.window_ns, scalars.read) = (100_000_000, Count { ios: 3, bytes: 12288 });
+            change(&mut scalars);
+            unpack(scalars, &blob, bound).map(drop)
+        };
+        let time = Bound::Time { ns: 100_000_000 };
+        assert_eq!(told(&|_| {}, time), Ok(()));
+        type Lie = (&'static str, fn(&mut SliceScalars));
+        let lies: [Lie; 13] = [
+            ("a count of 18446744073709551615", |lie| lie.read.ios = u64::MAX),
+            ("a count of 1125899906842624", |lie| lie.write.bytes = 1 << 50),
+            ("a count of 1125899906842624", |lie| lie.targets = vec![(1, 1), (1 << 50, 1)]),
+            ("a count of 18446744073709551615", |lie| lie.discarded_ns = u64::MAX),
+            ("a count of 18446744073709551615", |lie| lie.flush_ns = Some(u64::MAX)),
+            ("a count of 18446744073709551615", |lie| {
+                lie.cpu = Some(CpuTimes { idle_ns: u64::MAX, ..CpuTimes::default() });
+            }),
+            ("a count of 18446744073709551615", |lie| {
+                let to_peer = Some(iotax_probe::net::Way { lost: u64::MAX, ..Default::default() });
+                lie.exchange = Some(Exchange { to_peer, ..Exchange::default() });
+            }),
+            ("a start after decades", |lie| lie.window_start_ns = u64::MAX),
+            ("I/Os that took years", |lie| lie.in_flight_ns = u64::MAX),
+            ("a window of 0 ns", |lie| lie.window_ns = 0),
+            ("a window of 121000000000 ns", |lie| lie.window_ns = 121_000_000_000),
+            ("a window of 18446744073709551615 ns", |lie| lie.window_ns = u64::MAX),
+            ("1000000000000 I/Os within 100000000 ns", |lie| lie.read.ios = 1_000_000_000_000),
+        ];
+        for (why, lie) in lies {
+            assert_eq!(told(&lie, time), Err(format!("no slice has {why}")));
+        }
+        assert_eq!(told(&|scalars| (scalars.window_ns, scalars.read.ios) = (0, 9), BYTES), Ok(()));
+    }
+
+    #[test]
+    fn other_answers_have_no_absurd_figures_either() {
+        let verified = |blocks| {
+            let back = iotax_load::verify::Found { blocks, ..Default::default() };
+            Response::Verified { found: Verified { back, ..Verified::default() } }
+        };
+        let durable = |lost| Response::DurableVerified {
+            found: Found { lost, ..Found::default() },
+            unreadable: vec![1],
+        };
+        let gate = |waited_ns| Response::Gate(Gate { waited_ns, ..Gate::NOTHING_OWED });
+        let clock = |monotonic_ns| Response::Clock { monotonic_ns };
+        for answer in [verified(u64::MAX), durable(1 << 50), gate(u64::MAX), clock(1 << 63)] {
+            assert!(answer.fault().is_some_and(|fault| fault.starts_with("a figure of ")), "{answer:?}");
+        }
+        for answer in [verified(9), durable(9), gate(9), clock(1 << 59), Response::Ended] {
+            assert_eq!(answer.fault(), None);
+        }
     }
 
     proptest! {
         #[test]
+        fn whatever_an_agent_counts_adds_up(figures in proptest::collection::vec(any::<u64>(), 20)) {
+            let at = |at: usize| figures[at] >> (figures[(at + 1) % 20] % 64);
+            let count = |from: usize| Count { ios: at(from), bytes: at(from + 1) };
+            let scalars = SliceScalars {
+                read: count(0), write: count(2), trim: count(4), window_ns: at(6), window_start_ns: at(7),
+                discarded_ios: at(8), discarded_ns: at(9), drain_ns: at(10), flush_ns: Some(at(11)),
+                cpu_user_ns: at(12), cpu_system_ns: at(13), errors: at(14), in_flight_ns: at(15), served_ns: at(16),
+                targets: vec![(at(17), at(18))], ..pack(&some_result()).0
+            };
+            if let Ok(ran) = unpack(scalars, &pack(&some_result()).1, Bound::Time { ns: at(19) % 60_000_000_000 }) {
+                let mut all = SliceResult::default();
+                // As many places as there may be of one stack.
+                (0..64).for_each(|_| all.add(&ran.result));
+                let SliceResult { window_start_ns, window_ns, drain_ns, discarded_ns, .. } = ran.result;
+                prop_assert!(window_start_ns + window_ns + drain_ns + discarded_ns < 1 << 62);
+            }
+        }
+
+        #[test]
         fn arbitrary_blobs_never_panic(blob in proptest::collection::vec(any::<u8>(), 0..200), a in 0u32..100, b in 0u32..100) {
             let scalars = SliceScalars { read_len: a, write_len: b, sync_len: (blob.len() as u32).saturating_sub(a + b), ..SliceScalars::default() };
-            let _ = unpack(scalars, &blob);
+            let _ = unpack(scalars, &blob, BYTES);
         }
     }
 }

@@ -178,7 +178,8 @@ impl Peer {
     /// A peer at the other end of `link`. Nothing is sent yet.
     pub fn new(name: impl Into<String>, link: Link, last_words: LastWords) -> Peer {
         let (outgoing, to_write) = channel();
-        let (read, incoming) = sync_channel(16);
+        // A frame may have 20 MiB, so few are kept.
+        let (read, incoming) = sync_channel(2);
         // Detached: they end when the link is hung up; joining could wait for a peer that blocks.
         thread::spawn(move || write_all(link.writer, &to_write));
         thread::spawn(move || read_all(link.reader, &read));
@@ -364,7 +365,7 @@ impl Peer {
         let (id, name) = self.send(&Request::Slice { worker, spec: *spec })?;
         let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
         match (self.unless_refused(response)?, blob) {
-            (Response::Slice(scalars), blob) => unpack(scalars, &blob)
+            (Response::Slice(scalars), blob) => unpack(scalars, &blob, spec.bound)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),
             (other, _) => Err(self.unexpected("slice", &other)),
         }
@@ -655,8 +656,18 @@ fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault
     }
     let body = envelope.body.get();
     let parsed = match frame.kind {
+        // A sign of life is short, and may come often.
+        Kind::Progress if !frame.blob.is_empty() => {
+            return Err(garbled("it sends data with its progress".into()));
+        }
         Kind::Progress => serde_json::from_str(body).map(Said::Progress),
-        Kind::Response => serde_json::from_str(body).map(|response| Said::Answer(Box::new(response))),
+        Kind::Response => match serde_json::from_str::<Response>(body) {
+            Ok(response) => match response.fault() {
+                Some(fault) => return Err(garbled(format!("it reports {fault}"))),
+                None => Ok(Said::Answer(Box::new(response))),
+            },
+            Err(error) => Err(error),
+        },
         Kind::Request | Kind::Stop => {
             return Err(garbled("the agent asks instead of answering".into()));
         }

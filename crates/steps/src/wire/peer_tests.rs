@@ -331,3 +331,23 @@ fn what_an_agent_of_this_process_keeps_has_ended_when_its_peer_is_let_go() {
     drop(Peer::in_process("here", Box::new(handler)).unwrap());
     assert_eq!(std::sync::Arc::strong_count(&kept), 1, "the handler's is gone");
 }
+
+#[test]
+fn a_peer_that_reports_absurd_figures_or_sends_data_as_a_sign_of_life_is_refused() {
+    let said_by = |kind, body: &str, blob: &[u8]| {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let json = format!("{{\"id\":1,\"body\":{body}}}").into_bytes();
+        let frame = frame::encode(&Frame { kind, json, blob: blob.to_vec() }).unwrap();
+        theirs.write_all(&[&frame::PREAMBLE[..], &frame].concat()).unwrap();
+        let mut peer = Peer::new("liar", Link::of_socket(ours).unwrap(), Box::new(String::new));
+        let refused = peer.call(Request::Clock, MOMENT);
+        refused.map_err(|error| (error.to_string(), peer.is_usable()))
+    };
+    let clock =
+        |ns: u64| said_by(Kind::Response, &format!("{{\"response\":\"clock\",\"monotonic_ns\":{ns}}}"), b"");
+    assert_eq!(clock(7), Ok(Response::Clock { monotonic_ns: 7 }));
+    let absurd = "liar: garbled answer to \"clock\": it reports a figure of 18446744073709551615";
+    assert_eq!(clock(u64::MAX), Err((absurd.to_owned(), false)));
+    let data = "liar: garbled answer to \"clock\": it sends data with its progress";
+    assert_eq!(said_by(Kind::Progress, "{\"running_ms\":1}", b"data"), Err((data.to_owned(), false)));
+}

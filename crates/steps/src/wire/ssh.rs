@@ -7,25 +7,29 @@ mod shared;
 pub use shared::Shared;
 
 use super::peer::{Link, Peer, WireError, WireFault};
+use crate::system::wait_until;
 use crate::tool::nobody_else_can_write;
 use iotax_journal::is_id;
+use iotax_sys::child::{LONGEST_OUTPUT, ended_within};
 use iotax_units::shell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 /// Time limit for a connection, its password included, and the copy.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(120);
 /// An ssh that was told to end gets so long.
 const END_GRACE: Duration = Duration::from_secs(3);
 const LAST_WORDS_BYTES: usize = 4096;
+/// What is kept of a script's answer.
+const ANSWER_BYTES: usize = 64 << 10;
 /// Marks our lines among what a login profile prints.
 pub const MARK: &str = "IOTAX-SSH";
 /// Where our binary does not run.
@@ -234,10 +238,11 @@ const REMOVE: &str = concat!(
     "rm -f \"$d/iotax\" \"$d/probe\"; rmdir \"$d\" || exit 0; echo IOTAX-SSH removed; fi; done; ",
     "echo IOTAX-SSH end clean",
 );
-/// Whether a copy of the run's still runs: its link tells where it lay, also when that is removed.
+/// Whether a copy of the run's still runs: its link tells where it lay, also when that is removed. One that is stopped would never end.
 const AWAIT: &str = concat!(
     "echo; n=0; while [ $n -lt SECONDS ]; do b=; for e in /proc/[0-9]*/exe; do ",
-    "case \"$(readlink \"$e\" 2>/dev/null)\" in */iotax-RUN*/iotax*) if [ -O \"$e\" ]; then b=1; fi;; esac; done; ",
+    "case \"$(readlink \"$e\" 2>/dev/null)\" in */iotax-RUN*/iotax*) if [ -O \"$e\" ]; then b=1; ",
+    "case \"$(cat \"${e%exe}stat\" 2>/dev/null)\" in *\") T \"*) p=${e%/exe}; kill -9 \"${p#/proc/}\";; esac; fi;; esac; done; ",
     "if [ -z \"$b\" ]; then echo IOTAX-SSH end quiet; exit 0; fi; n=$((n+1)); sleep 1; done; ",
     "echo IOTAX-SSH end busy",
 );
@@ -370,22 +375,14 @@ impl Ssh {
         let mut command = command(host, &format!("exec sh -c '{script}'"), options).map_err(failed)?;
         let mut process =
             command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-        let words = Words::default();
-        if let Some(stderr) = process.stderr.take() {
-            words.listen(stderr);
-        }
-        Ok(Ssh { process, words })
+        let words = process.stderr.take().map(|stderr| Words::of(stderr, LAST_WORDS_BYTES, None));
+        Ok(Ssh { process, words: words.unwrap_or_default() })
     }
 
     /// Waits until it ends, kills it after `limit`.
     fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        let deadline = Instant::now() + limit;
-        while Instant::now() < deadline {
-            match self.process.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) => thread::sleep(Duration::from_millis(10)),
-                Err(_) => break,
-            }
+        if let Ok(Some(status)) = ended_within(&mut self.process, limit) {
+            return Some(status);
         }
         // Both fail only if it has just ended by itself.
         let _ = self.process.kill();
@@ -486,7 +483,7 @@ fn run_script(
     let stdin = if file.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut ssh = Ssh::spawn(host, script, stdin, options)?;
     let (answered, first) = channel();
-    let stdout = ssh.process.stdout.take().map(|pipe| read_bounded(pipe, answered));
+    let stdout = ssh.process.stdout.take().map(|pipe| Words::of(pipe, ANSWER_BYTES, Some(answered)));
     if let (Some(mut file), Some(mut stdin)) = (file, ssh.process.stdin.take()) {
         // It ends with the ssh, whose end of the pipe is closed then.
         thread::spawn(move || match first.recv() {
@@ -494,28 +491,12 @@ fn run_script(
             Err(_) => Ok(()),
         });
     }
-    let ended = ssh.wait(options.limit);
-    let stdout = stdout.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    // An ssh whose output nobody reads any more goes on.
+    let is_over = || stdout.as_ref().is_none_or(|words| words.heard().is_over);
+    let _ = wait_until(options.limit, || is_over() || !matches!(ssh.process.try_wait(), Ok(None)));
+    let ended = ssh.wait(END_GRACE);
+    let stdout = stdout.map(|words| words.settled()).unwrap_or_default();
     Ok(Said { stdout, stderr: ssh.words.settled(), ended })
-}
-
-/// Reads all and keeps the last part: our own lines come last. Tells of the first of them.
-fn read_bounded(mut pipe: impl Read + Send + 'static, answered: Sender<()>) -> JoinHandle<String> {
-    thread::spawn(move || {
-        let mut kept = Ring::default();
-        let mut buffer = [0u8; 4096];
-        let mut answered = Some(answered);
-        while let Ok(read @ 1..) = pipe.read(&mut buffer) {
-            kept.push(&buffer[..read], 64 << 10);
-            let is_whole =
-                |text: String| text.lines().any(|line| line.starts_with(MARK)) && text.ends_with('\n');
-            if answered.is_some() && is_whole(kept.text()) {
-                // Nobody waits for it where nothing is to be copied.
-                answered.take().map(|answered| answered.send(()));
-            }
-        }
-        kept.text()
-    })
 }
 
 /// A host that could not be reached, and what was said last.
@@ -523,56 +504,56 @@ pub fn unreachable(host: &str, message: String, words: String) -> WireError {
     WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
 }
 
-/// The last bytes of a stream.
+/// The end of what a stream says, read by a thread of its own; our own lines come last.
+#[derive(Clone, Default)]
+struct Words(Arc<Mutex<Heard>>);
+
 #[derive(Default)]
-struct Ring(VecDeque<u8>);
-
-impl Ring {
-    fn push(&mut self, bytes: &[u8], limit: usize) {
-        self.0.extend(bytes);
-        let excess = self.0.len().saturating_sub(limit);
-        self.0.drain(..excess);
-    }
-
-    fn text(&self) -> String {
-        let bytes: Vec<u8> = self.0.iter().copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
+struct Heard {
+    last: VecDeque<u8>,
+    is_over: bool,
 }
 
-/// The end of stderr, filled by a thread of its own.
-#[derive(Clone, Default)]
-struct Words(Arc<Mutex<(Ring, bool)>>);
-
 impl Words {
-    fn listen(&self, mut stderr: ChildStderr) {
-        let shared = self.0.clone();
+    /// Keeps so many bytes. Tells `answered` of the first line of ours. What says more than any program does is left: its next write
+    /// fails.
+    fn of(mut pipe: impl Read + Send + 'static, keeps: usize, mut answered: Option<Sender<()>>) -> Words {
+        let words = Words::default();
+        let shared = words.clone();
         thread::spawn(move || {
-            let mut buffer = [0u8; 1024];
-            while let Ok(read @ 1..) = stderr.read(&mut buffer) {
-                shared
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0
-                    .push(&buffer[..read], LAST_WORDS_BYTES);
+            let (mut buffer, mut rest) = ([0u8; 4096], LONGEST_OUTPUT);
+            while let Ok(read @ 1..) = pipe.read(&mut buffer[..rest.min(4096)]) {
+                let mut heard = shared.heard();
+                heard.last.extend(&buffer[..read]);
+                let excess = heard.last.len().saturating_sub(keeps);
+                heard.last.drain(..excess);
+                drop(heard);
+                rest -= read;
+                let is_whole =
+                    |text: String| text.lines().any(|line| line.starts_with(MARK)) && text.ends_with('\n');
+                if answered.is_some() && is_whole(shared.text()) {
+                    // Nobody waits for it where nothing is to be copied.
+                    answered.take().map(|answered| answered.send(()));
+                }
             }
-            shared.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+            shared.heard().is_over = true;
         });
+        words
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn text(&self) -> String {
         // ssh ends its own lines for a terminal.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.text().replace('\r', "")
+        String::from_utf8_lossy(self.heard().last.make_contiguous()).replace('\r', "")
     }
 
-    /// After ssh has ended: waits a moment until all of it is read.
+    /// After ssh has ended: waits a moment until all of it is read, unless something else has the stream too.
     fn settled(&self) -> String {
-        for _ in 0..50 {
-            if self.0.lock().unwrap_or_else(PoisonError::into_inner).1 {
-                break;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
+        // What cannot be waited for is read as far as it has come.
+        let _ = wait_until(Duration::from_millis(500), || self.heard().is_over);
         self.text()
     }
 }

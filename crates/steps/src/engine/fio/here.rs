@@ -7,6 +7,7 @@ use crate::ceph::Cluster;
 use crate::wire::agent::monotonic_ns;
 use iotax_host::Missing;
 use iotax_load::TargetSpec;
+use iotax_sys::child::{ANSWERS_WITHIN, Ended, ends_with_us, output_of, run_within};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
 use std::os::fd::AsRawFd;
@@ -84,25 +85,22 @@ impl Site for Here {
         }
         command.stdin(in_memory(job_file)?).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own group: Ctrl-C is for iotax, which ends the slice in order.
-        let child =
-            iotax_sys::child::ends_with_us(command.process_group(0)).spawn().map_err(
-                |source| match source.kind() {
-                    std::io::ErrorKind::NotFound => EngineError::Missing(missing()),
-                    _ => system("start", Path::new("fio"), source),
-                },
-            )?;
-        let ended = iotax_sys::child::output_within(child, limit)
-            .map_err(|source| system("wait for", Path::new("fio"), source))?;
-        ended.ok_or_else(|| match &self.client {
-            Some(client) => EngineError::Fio {
+        let child = ends_with_us(command.process_group(0)).spawn().map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => EngineError::Missing(missing()),
+            _ => system("start", Path::new("fio"), source),
+        })?;
+        let ended =
+            run_within(child, limit).map_err(|source| system("wait for", Path::new("fio"), source))?;
+        match (ended, &self.client) {
+            (Ended::Killed | Ended::Stuck, Some(client)) => Err(EngineError::Fio {
                 status: format!("ended after {} s", limit.as_secs()),
                 words: format!(
                     "its I/Os did not complete; {}",
                     Cluster { conf: &client.conf }.how_it_is(&client.pool)
                 ),
-            },
-            None => super::too_long(limit),
-        })
+            }),
+            (ended, _) => super::output_in_time(ended, limit),
+        }
     }
 
     /// All at once, until the last is flushed.
@@ -155,7 +153,7 @@ fn in_memory(text: &str) -> Result<File, EngineError> {
 /// # Errors
 /// That it is not installed, or does not tell.
 pub fn version() -> Result<String, EngineError> {
-    let output = match Command::new("fio").arg("--version").stdin(Stdio::null()).output() {
+    let output = match output_of(Command::new("fio").arg("--version"), ANSWERS_WITHIN) {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(EngineError::Missing(missing()));

@@ -21,6 +21,7 @@ use crate::wire::peer::slice_limit;
 use here::Here;
 use iotax_facts::Engine;
 use iotax_load::{Bound, Iomem, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_sys::child::{ANSWERS_WITHIN, Ended, output_of};
 use report::Report;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -388,8 +389,8 @@ pub fn fill(client: &Client) -> Result<(), EngineError> {
 /// # Errors
 /// What is lacking, in words.
 pub fn has_ioengine(name: &str) -> Result<(), String> {
-    let asked = std::process::Command::new("fio").arg(format!("--enghelp={name}")).output();
-    match asked {
+    let mut fio = std::process::Command::new("fio");
+    match output_of(fio.arg(format!("--enghelp={name}")), ANSWERS_WITHIN) {
         Ok(said) if String::from_utf8_lossy(&said.stdout).contains("pool") => Ok(()),
         Ok(_) => Err(format!("the fio here has no engine {name}")),
         Err(_) => Err("fio is not installed".to_owned()),
@@ -487,6 +488,17 @@ fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {
 /// fio was killed at its limit, or ended by itself.
 pub fn too_long(limit: Duration) -> EngineError {
     EngineError::Fio { status: format!("killed after {limit:?}"), words: "it did not end in time".into() }
+}
+
+/// Output of a fio that ended by itself.
+///
+/// # Errors
+/// When it was killed: at its limit, or as it wrote too much.
+pub fn output_in_time(ended: Ended, limit: Duration) -> Result<Output, EngineError> {
+    match ended {
+        Ended::Killed | Ended::Stuck => Err(too_long(limit)),
+        ended => ended.output(limit).map_err(|why| EngineError::Output(format!("it {why}"))),
+    }
 }
 
 /// Its last words.

@@ -2,6 +2,7 @@
 
 use super::super::qmp::Qmp;
 use super::OLDEST;
+use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::os::unix::net::UnixStream;
@@ -44,7 +45,7 @@ impl Version {
 /// There is none, or none that is new enough: which, in words.
 pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     let name = program.to_string_lossy();
-    let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
+    let Ok(output) = output_of(Command::new(program).arg("--version"), ANSWERS_WITHIN) else {
         return Err(format!("{name} ({OLDEST} or newer) is not installed"));
     };
     let text = String::from_utf8_lossy(&output.stdout);

@@ -9,6 +9,7 @@ use super::*;
 use iotax_load::Job;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
 
 const AGENT_MAIN: &str = "--ignored --exact wire::ssh::tests::agent_main --nocapture --test-threads=1";
 
@@ -29,7 +30,8 @@ struct Sshd {
 }
 
 /// Alias, and what sshd runs instead of the command that was asked for.
-const ALIASES: [(&str, &str); 7] = [
+const ALIASES: [(&str, &str); 8] = [
+    ("floods", "exec yes"),
     ("plain", ""),
     ("noisy", "echo Welcome to box; echo mind the gap >&2; exec sh -c \"$SSH_ORIGINAL_COMMAND\""),
     (
@@ -233,6 +235,39 @@ fn an_agent_that_is_in_the_midst_of_a_step_is_waited_for() {
     std::fs::remove_dir_all(&folder).unwrap();
     await_agents("plain", &id, &sshd.options).unwrap();
     assert!(agent.try_wait().unwrap().is_some(), "it still runs");
+}
+
+/// It would be waited for in vain: three minutes without a word.
+#[test]
+fn an_agent_that_is_stopped_is_named_and_ended() {
+    let Some(sshd) = sshd() else { return };
+    let id = run_id("stopped");
+    let mut peer = connect("plain", &id, &sshd.options).unwrap();
+    let Response::Hello(info) = peer.call(hello(&id), QUICK_LIMIT).unwrap() else { panic!("no hello") };
+    let pid = rustix::process::Pid::from_raw(info.pid as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let start = Instant::now();
+    let silent = peer.call(Request::Clock, QUICK_LIMIT).unwrap_err();
+    assert!(matches!(silent.fault, WireFault::Silent(..)), "{silent}");
+    assert!(start.elapsed() < Duration::from_secs(19), "{:?}", start.elapsed());
+    drop(peer);
+    let start = Instant::now();
+    await_agents("plain", &id, &sshd.options).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert!(!Path::new(&format!("/proc/{}/exe", info.pid)).exists(), "it is there still");
+    assert!(remove_remote("plain", &id, &sshd.options).unwrap());
+}
+
+#[test]
+fn a_host_that_says_something_without_end_is_cut_off() {
+    let start = Instant::now();
+    let words = Words::of(std::io::repeat(b'y'), 4096, None);
+    crate::system::wait_until(Duration::from_secs(60), || words.heard().is_over).unwrap();
+    assert_eq!(words.settled(), "y".repeat(4096));
+    let Some(sshd) = sshd() else { return };
+    let error = refused(&sshd, "floods");
+    assert!(error.to_string().contains("did not run iotax's script to the end"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 fn hello(id: &str) -> Request {

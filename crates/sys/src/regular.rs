@@ -1,0 +1,129 @@
+//! Files that somebody else wrote or named: regular ones, read to a limit. What is named may be a device without end, or a pipe that
+//! nobody writes to.
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The most that a file may have that people write by hand, or that a program wrote as its log.
+pub const LONGEST_TEXT: u64 = 16 << 20;
+
+/// As much of the end of a log as an error may show.
+pub const LAST_WORDS: u64 = 16 << 10;
+
+/// Opens a regular file for reading. It waits for nobody: not for a writer of a pipe, not for a device.
+///
+/// # Errors
+/// When it cannot be opened, or is another kind of file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    // A device may do something when it is opened, so it is looked at before.
+    let is_regular = |meta: std::fs::Metadata| match meta.is_file() {
+        true => Ok(()),
+        false if meta.is_dir() => Err(io::Error::from(Errno::ISDIR)),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file; hint: copy what is in it to a file, and name that",
+        )),
+    };
+    is_regular(std::fs::metadata(path)?)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    is_regular(file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a regular file of at most `limit` bytes.
+///
+/// # Errors
+/// As [`open_regular`]; when it cannot be read or is larger.
+pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let size = file.metadata()?.len();
+    read_to_limit(file, size, limit)
+}
+
+/// The same of a text.
+///
+/// # Errors
+/// As [`read_regular`]; when it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_regular(path, LONGEST_TEXT)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text (UTF-8)"))
+}
+
+/// Reads a stream that should have `expected` bytes to its end.
+///
+/// # Errors
+/// When it cannot be read, or has more than `limit` bytes.
+pub fn read_to_limit(stream: impl Read, expected: u64, limit: u64) -> io::Result<Vec<u8>> {
+    let too_large =
+        || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {} MiB", limit >> 20));
+    if expected > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    // A refusal of the memory is an error like any other, and not this process's end.
+    bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX).saturating_add(1))?;
+    // What grows while it is read, or does not tell its size, is bounded too.
+    stream.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// The end of a file that a program writes its words to: `most` bytes, or all; nothing where it cannot be read.
+pub fn tail(path: &Path, most: u64) -> String {
+    use std::io::{Seek, SeekFrom};
+    let read = open_regular(path).and_then(|mut file| {
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(most)))?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    String::from_utf8_lossy(&read.unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_a_regular_file_is_read_and_no_more_of_it_than_the_limit() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("text"), "words\n").expect("write");
+        symlink(at("text"), at("link")).expect("link");
+        symlink("/dev/zero", at("endless")).expect("link");
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .expect("a FIFO");
+        let said = |name: &str| read_text(&at(name)).map_err(|error| error.to_string());
+        assert_eq!(said("text").as_deref(), Ok("words\n"));
+        assert_eq!(said("link").as_deref(), Ok("words\n"));
+        for name in ["endless", "pipe"] {
+            assert!(said(name).is_err_and(|why| why.starts_with("it is no regular file; hint: ")), "{name}");
+        }
+        assert_eq!(read_text(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(read_text(&at("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        // A file full of holes takes no room on a disk, and would in memory.
+        File::create(at("holes")).and_then(|file| file.set_len(1 << 40)).expect("a large file");
+        assert_eq!(said("holes"), Err("it is larger than 16 MiB".into()));
+        assert_eq!(read_regular(&at("text"), 6).expect("exactly the limit"), b"words\n");
+        assert!(read_regular(&at("text"), 5).is_err());
+        // Files of the kernel tell no size.
+        assert!(read_text(Path::new("/proc/self/status")).is_ok_and(|text| text.contains("VmHWM")));
+        std::fs::write(at("binary"), [0xff, 0xfe]).expect("write");
+        assert_eq!(said("binary"), Err("it is no text (UTF-8)".into()));
+    }
+
+    #[test]
+    fn the_end_of_a_log_is_what_was_written_last() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let log = folder.path().join("log");
+        assert_eq!(tail(&log, 5), "");
+        std::fs::write(&log, "one\ntwo\n").expect("write");
+        assert_eq!((tail(&log, 4).as_str(), tail(&log, 99).as_str()), ("two\n", "one\ntwo\n"));
+    }
+}

@@ -1,0 +1,62 @@
+//! Limits that whoever starts the program has set (ulimit): it ends by them in words and with an exit code that is documented.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// With less address space the threads and their stacks do not fit.
+const LEAST_SPACE: u64 = 256 << 20;
+/// Fewer open files are not enough for a place, its devices and the store.
+const LEAST_FILES: u64 = 32;
+/// As many are asked for where that is permitted: what a set of many stacks has open.
+const FILES: u64 = 4096;
+
+/// Exit code of a program that ends itself.
+static CODE: AtomicI32 = AtomicI32::new(1);
+
+/// Raises the limit on open files as far as is permitted. From then on a write beyond the limit on the size of a file fails and does
+/// not end the program, and an end for want of memory has that exit code.
+///
+/// # Errors
+/// Which limit is too low to work with, and how to raise it.
+pub fn respect(code: u8) -> Result<(), String> {
+    CODE.store(code.into(), Ordering::Relaxed);
+    // SAFETY: one handler is the system's own, the other makes two calls that signal-safety(7) permits, and does not return.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        libc::signal(libc::SIGABRT, end as *const () as libc::sighandler_t);
+    }
+    let files = getrlimit(Resource::Nofile);
+    let wanted = files.maximum.map_or(FILES, |most| most.min(FILES));
+    if files.current.is_some_and(|now| now < wanted) {
+        // It is permitted up to the hard limit; where it is not, the check below tells.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..files });
+    }
+    let least = [
+        (Resource::As, LEAST_SPACE, 'v', "address space"),
+        (Resource::Nofile, LEAST_FILES, 'n', "open files"),
+    ];
+    for (resource, least, letter, what) in least {
+        if let Some(now) = getrlimit(resource).current.filter(|now| *now < least) {
+            let shown =
+                |count: u64| if letter == 'v' { format!("{} MiB", count >> 20) } else { count.to_string() };
+            return Err(format!(
+                "the limit on {what} (ulimit -{letter}) is {}, and iotax requires {}; hint: ulimit -{letter} unlimited, or start it \
+                 where the limit is higher",
+                shown(now),
+                shown(least)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whatever aborts: the message before this one says what it was.
+extern "C" fn end(_: libc::c_int) {
+    const SAID: &[u8] =
+        b"iotax: it has ended itself, mostly for want of memory; hint: raise ulimit -v; iotax clean takes down what is left\n";
+    // SAFETY: the bytes are static, and both calls may be made in a handler.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, SAID.as_ptr().cast(), SAID.len());
+        libc::_exit(CODE.load(Ordering::Relaxed));
+    }
+}
