@@ -348,7 +348,8 @@ fn other_machine(case: &LoadedStack) -> Option<(&'static str, String)> {
     let is_network = case.stack().medium.far_end().is_some();
     (base != own && !is_network).then(|| {
         let text = format!(
-            "its load runs on {own}, that of {} on {base}: the difference is between two machines, and not what a layer costs. Their              slices alternate in the same rounds; what disturbs only one of the machines does not cancel",
+            "its load runs on {own}, that of {} on {base}: the difference is between two machines, and not what a layer costs. Their \
+             slices alternate in the same rounds; what disturbs only one of the machines does not cancel",
             case.reading.name(scenario.baseline)
         );
         (MACHINES, text)

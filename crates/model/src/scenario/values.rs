@@ -245,13 +245,6 @@ pub(super) fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {
             )
         });
     }
-    // fio's own `4k`, which everybody writes: one letter, a power of 1024.
-    let one_letter = word.strip_suffix(['k', 'm', 'g', 't', 'p', 'K', 'M', 'G', 'T', 'P']);
-    if one_letter.is_some_and(|digits| digits.parse::<u64>().is_ok()) {
-        if let Some(bytes) = fio::number(word) {
-            return Ok(bytes);
-        }
-    }
     units::parse_bytes(word).map_err(|clause| {
         let fault = Fault::from_clause(&clause);
         let bare = word.bytes().all(|b| b.is_ascii_digit());
