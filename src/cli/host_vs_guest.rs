@@ -38,7 +38,7 @@ pub struct Args {
     /// Approximate time of the whole command
     #[arg(long, default_value = "5min", value_parser = time)]
     time: Duration,
-    /// Time of each row, in place of --time
+    /// Time of all measuring, shared by the rows, in place of --time
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "time")]
     budget: Option<Duration>,
     /// Show the plan of the run, and do nothing
@@ -63,15 +63,20 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     }
     let request = |measure| Request { profile: Some(profile.clone()), measure, ..Request::default() };
     let rows = from_arguments(&stacks, &request(Vec::new())).map_err(Failed::from)?.workloads.len();
-    let shared_s = ((args.time.as_secs_f64() - SET_UP_S) / rows.max(1) as f64).max(LEAST_S);
-    let each_s = args.budget.map_or(shared_s, |budget| budget.as_secs_f64());
+    let many = rows.max(1) as f64;
+    let all_s = args.budget.map_or(args.time.as_secs_f64() - SET_UP_S, |budget| budget.as_secs_f64());
+    let each_s = match args.budget {
+        Some(_) => all_s / many,
+        None => (all_s / many).max(LEAST_S),
+    };
     if each_s < ENOUGH_S {
+        let enough_s = ENOUGH_S * many;
         say_aside(&format!(
-            "{rows} rows of {each_s:.0} s each: many will have no verdict; hint: --budget {ENOUGH_S:.0}s"
+            "{rows} rows of {each_s:.0} s each: many will have no verdict; hint: --budget {enough_s:.0}s"
         ));
     }
-    let seconds = |key: &str, seconds: f64| (key.to_owned(), format!("{seconds:.1}s"));
-    let measure = vec![seconds("budget", each_s), seconds("min_time", each_s / 2.0)];
+    let seconds = |key: &str, seconds: f64| (key.to_owned(), format!("{seconds:.3}s"));
+    let measure = vec![seconds("budget", each_s * many), seconds("min_time", each_s / 2.0)];
     let mut scenario = from_arguments(&stacks, &request(measure)).map_err(Failed::from)?;
     if args.what.len() < 2 {
         scenario

@@ -29,7 +29,7 @@ pub struct Args {
     /// Options of the guests, as in vm(...): vcpus=2,vhost=on
     #[arg(long, value_name = "KEY=VALUE,...")]
     vm: Option<String>,
-    /// Time of each probe for all pairs together [default: 4 s per pair]
+    /// Time of all measuring, shared by the probes [default: 4 s per pair and probe]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
     /// Show the plan of the run, and do nothing
@@ -44,16 +44,21 @@ pub struct Args {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check()?;
     let stacks = pairs(&args.places)?;
-    let budget = args.budget.clone().unwrap_or_else(|| format!("{}s", 4 * stacks.len()));
+    let budget = args.budget.iter().map(|budget| ("budget".to_owned(), budget.clone()));
     let request = Request {
         probe: Some(args.probe.clone()),
         vm: args.vm.clone(),
         words: vec![("numjobs".to_owned(), args.numjobs.to_string())],
-        measure: vec![("budget".to_owned(), budget)],
+        measure: budget.collect(),
         ..Request::default()
     };
     let mut scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
     scenario.name = Some(format!("network of {}", args.places.join(", ")));
+    if args.budget.is_none() {
+        let measure = &mut scenario.measure;
+        measure.budget_ns = 4_000_000_000 * stacks.len() as u64;
+        measure.min_time_ns = measure.min_time_ns.min(measure.budget_ns);
+    }
     if args.plan {
         return plan::print(&scenario, None);
     }

@@ -9,29 +9,28 @@ use super::{behind, columns, say, say_aside, say_in_colour};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::judge::Intent;
-use iotax_layers::FirstWrites;
-use iotax_measure::alone;
+use iotax_layers::{FirstWrites, guest};
 use iotax_measure::durability;
 use iotax_measure::first_writes::{Unwritten, of_set};
+use iotax_measure::matched;
 use iotax_measure::operator;
 use iotax_measure::plan::{Ground, SetPlan, filled};
 use iotax_measure::ready::{Ready, ready};
-use iotax_measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use iotax_measure::sets::{Layout, Set};
 use iotax_measure::survey;
 use iotax_model::scenario::{
-    Agent, DurabilitySpec, Engine, LabSpec, MeasureSpec, Medium, Published, Regime, Scenario, Workload,
+    Agent, DurabilitySpec, Engine, LabSpec, Medium, Published, Regime, Scenario, Workload,
 };
 use iotax_report::ink::Ink;
-use iotax_stats::pilot;
 use iotax_steps::hypervisor;
 use iotax_steps::op::{Op, Operation, RemoteAgent};
-use iotax_steps::{Place, RunTag, Step};
+use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
 use iotax_units::exit::{DONE, UNMET_NEED};
 use iotax_units::harmless::shown;
-use iotax_units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
+use iotax_units::{UNKNOWN_BYTES, counted, distinct, is_unknown, show_bytes, show_names, show_ns, show_size};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// Arguments of `plan`.
 #[derive(clap::Args)]
@@ -111,8 +110,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
     text += &precondition::shown(view, &ground)?;
-    let mut beside = Beside { filled: filled(&ground.media()?), ..Beside::default() };
-    beside.boots += if guests { ground.labs()?.guests.len() as u64 } else { 0 };
+    let beside = Beside::of(&ground, guests)?;
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
         let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
@@ -123,7 +121,6 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
             text += &in_further_state(view, &ground, set, after)?;
             continue;
         }
-        beside.add(&plan, scenario, layout.visits_of_a_set(&scenario.measure), region);
         for operator in
             set.stacks.iter().filter_map(|index| scenario.operator_of(&scenario.stacks[*index])).take(1)
         {
@@ -146,7 +143,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         Some(spec) => trials(spec, &ground)?,
         None => {
             measured_on(scenario, region)
-                + &times(scenario, &layout, guests)
+                + &times(scenario, &layout)
                 + &setting_up(scenario, &layout, &beside)
                 + &engines(scenario)
                 + &sweeps(scenario)
@@ -271,10 +268,53 @@ fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
         [] if remote => String::new(),
         [] => "files under test: no file is created\n".to_owned(),
         steps => {
-            let steps: String = steps.iter().map(|step| set::line(view, step)).collect();
-            format!("files under test\n{steps}")
+            let reused = reused(steps);
+            let line = |step: &Step| match (&step.op, reused.get(&step.id)) {
+                (Op::MakeFile(make), Some(_)) => {
+                    let (path, size) = (make.path.display(), show_bytes(make.bytes));
+                    view.paragraph(
+                        &format!("  {}. ", step.id + 1),
+                        &format!("reuse {path} ({size}, kept from an earlier run)"),
+                    )
+                }
+                _ if is_filled(&reused, step) => String::new(),
+                _ => set::line(view, step),
+            };
+            format!("files under test\n{}", steps.iter().map(line).collect::<String>())
         }
     }
+}
+
+/// Steps of files that an earlier run left, each with its path and whether it is full of data that do not compress.
+fn reused(steps: &[Step]) -> BTreeMap<StepId, (&Path, bool)> {
+    let mut found = BTreeMap::new();
+    for step in steps.iter().filter(|step| step.place.is_host()) {
+        let Op::MakeFile(make) = &step.op else { continue };
+        if let Ok(Some(marker)) = make.reusable() {
+            found.insert(step.id, (make.path.as_path(), marker.filled));
+        }
+    }
+    found
+}
+
+/// Whether a step would fill a file that is full already.
+fn is_filled(reused: &BTreeMap<StepId, (&Path, bool)>, step: &Step) -> bool {
+    let Op::FillFile(fill) = &step.op else { return false };
+    let known = match &fill.file {
+        PathRef::Yield(id) => reused.get(id),
+        PathRef::Path(path) => reused.values().find(|(known, _)| known == path),
+        _ => None,
+    };
+    fill.data.is_unique() && known.is_some_and(|(_, filled)| *filled)
+}
+
+/// Steps without those that would fill a file that is full already.
+fn to_fill(steps: Vec<Step>) -> Vec<Step> {
+    let full: Vec<StepId> = {
+        let reused = reused(&steps);
+        steps.iter().filter(|step| is_filled(&reused, step)).map(|step| step.id).collect()
+    };
+    steps.into_iter().filter(|step| !full.contains(&step.id)).collect()
 }
 
 /// What is killed how often, and what is written meanwhile.
@@ -314,7 +354,7 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
         + &setting_up(
             ground.scenario,
             ground.layout,
-            &Beside { filled: filled(&ground.media()?), ..Beside::default() },
+            &Beside { filled: filled(&to_fill(ground.media()?)), ..Beside::default() },
         ))
 }
 
@@ -441,9 +481,10 @@ fn long_time(seconds: f64) -> String {
     }
 }
 
-fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
+fn times(scenario: &Scenario, layout: &Layout) -> String {
     let measure = &scenario.measure;
-    let (least, most) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
+    let (least, most) = (measure.min_time_ns as f64 / 1e9, load_s(scenario, layout));
+    let least = least.min(most);
     let workloads = scenario.workloads.len();
     let visits = counted(u64::from(measure.visits), "visit", "visits");
     let how = match (layout.chains().len(), layout.siblings()) {
@@ -464,18 +505,13 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
         Some(bytes) => format!("at most {} is written to each drive\n", show_bytes(bytes)),
         None => String::new(),
     };
-    let before = before_the_rounds(measure, layout, guests);
-    let in_all = long_time((most + before) * workloads as f64);
-    let before = match before > 0.0 {
-        true => format!(" plus up to {before:.0} s for the pilot and the baseline alone"),
-        false => String::new(),
-    };
+    let in_all = long_time(most * workloads as f64);
     let each = match (format!("{least:.0} s"), format!("{most:.0} s")) {
         (least, most) if least == most => most,
         (least, most) => format!("{least} to {most}"),
     };
     format!(
-        "measuring: {}, {each} each{before}; at most {in_all} in total: {how}\n{written}",
+        "measuring: {}, {each} each; at most {in_all} in total: {how}\n{written}",
         counted(workloads as u64, "workload", "workloads")
     )
 }
@@ -483,9 +519,12 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
 /// Who issues the I/O, of all loads or load by load.
 fn engines(scenario: &Scenario) -> String {
     let mut engines: Vec<(String, Vec<&str>)> = Vec::new();
+    let named = scenario.notes.iter().filter_map(|note| note.split_once("\"ioengine=")?.1.split('"').next());
+    let named = distinct(named);
     for workload in scenario.workloads.iter().filter(|workload| workload.probe.is_none()) {
         let name = match workload.engine {
-            None => CHOSEN.to_owned(),
+            None if named.is_empty() => CHOSEN.to_owned(),
+            None => format!("{CHOSEN} (the job file says {})", named.join(", ")),
             Some(Engine::Fio) => "fio".to_owned(),
             Some(Engine::Native(name)) => name.to_string(),
         };
@@ -555,6 +594,42 @@ struct Beside {
 }
 
 impl Beside {
+    /// All of a run.
+    fn of(ground: &Ground, guests: bool) -> Result<Beside> {
+        let (scenario, layout) = (ground.scenario, ground.layout);
+        let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
+        let mut beside = Beside { filled: filled(&to_fill(ground.media()?)), ..Beside::default() };
+        beside.boots += if guests { ground.labs()?.guests.len() as u64 } else { 0 };
+        for set in layout.sets.iter().filter(|set| set.after.is_none()) {
+            let visits = layout.visits_of_a_set(&scenario.measure);
+            beside.add(&ground.set(set, 0)?, scenario, visits, region);
+        }
+        Ok(beside)
+    }
+
+    /// `at most 62 s: 60 s of measuring, 2 s of setting up (writing 400 MiB ..)`.
+    fn in_all(&self, measuring_s: f64, scenario: &Scenario) -> String {
+        let bytes = [self.filled, self.first, self.below].into_iter().fold(0, u64::saturating_add);
+        let boot_s = if (guest::FINDINGS.kvm)().trouble().is_none() { 3.0 } else { 60.0 };
+        let written_s = if is_unknown(bytes) { 0.0 } else { bytes as f64 / 2e8 };
+        let (measuring_s, known_s) = (measuring_s.ceil(), (boot_s * self.boots as f64 + written_s).ceil());
+        let open = [
+            (is_unknown(bytes), "first writes of drives that are not known yet"),
+            (!self.restarts.is_empty(), "restarts of virtual machines"),
+            (!scenario.measure.precondition.is_off(), "preconditioning"),
+        ];
+        let open: Vec<&str> = open.iter().filter(|(is_open, _)| *is_open).map(|(_, what)| *what).collect();
+        let open =
+            if open.is_empty() { String::new() } else { format!("; not counted: {}", open.join(", ")) };
+        format!(
+            "this run takes at most {}: {} of measuring, {} of setting up{}{open}",
+            long_time(measuring_s + known_s),
+            long_time(measuring_s),
+            long_time(known_s),
+            self.said()
+        )
+    }
+
     /// What a set adds that is brought up so often.
     fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
         let visits = u64::from(visits);
@@ -607,17 +682,33 @@ impl Beside {
     }
 }
 
-/// Seconds that the pilot and the rounds of the baseline alone may take, in every workload.
-fn before_the_rounds(measure: &MeasureSpec, layout: &Layout, guests: bool) -> f64 {
-    let budget_s = measure.budget_ns as f64 / 1e9;
-    let together = layout.sets.iter().any(|set| set.stacks.len() > 1);
-    if budget_s < LEAST_BUDGET_FOR_A_PILOT_S || !together {
-        return 0.0;
+/// Seconds that a load is measured at most, with the pilot, the baseline alone and the matched rate.
+fn load_s(scenario: &Scenario, layout: &Layout) -> f64 {
+    let measure = &scenario.measure;
+    let (least_s, most_s) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
+    match layout.sets.len() {
+        // Nothing is compared, or each visit has its time.
+        1 if scenario.stacks.len() == 1 => least_s,
+        1 => most_s,
+        sets => {
+            let visits = f64::from(measure.visits.max(1)) * sets as f64;
+            most_s.min(visits * matched::with_matched(least_s, measure))
+        }
     }
-    let pilot_s = if measure.slice_ns.is_none() { pilot::MOST_S } else { 0.0 };
-    // Only guests can be stopped.
-    let alone_s = if guests { alone::PART * budget_s } else { 0.0 };
-    pilot_s + alone_s
+}
+
+/// Says how long a run of so many loads takes at most: its measuring, and setting up as far as it is known beforehand.
+///
+/// # Errors
+/// Bad input, as a plan of the run.
+pub(super) fn takes(scenario: &Scenario, ready: &Ready, loads: usize) -> Result<String> {
+    let Ready { layout, survey, guest_parts, .. } = ready;
+    let (found, guest_parts) = (&survey.found, guest_parts.clone());
+    let guests = guest_parts.is_some();
+    let ground = Ground { scenario, layout, found, guest_parts, tag: RunTag::of_none() };
+    let beside = Beside::of(&ground, guests)?;
+    let measuring_s = load_s(scenario, layout) * loads as f64;
+    Ok(beside.in_all(measuring_s, scenario))
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ impl Progress {
         }
     }
 
-    fn line(&self, text: &str) {
+    pub(super) fn line(&self, text: &str) {
         match &self.bar {
             _ if !self.prints => {}
             Some(bar) => {

@@ -4,7 +4,7 @@
 use super::clean::say_waits;
 use super::progress::Progress;
 use super::run::{finish, guest_parts, session};
-use super::{check_id, own, report, say, say_aside};
+use super::{check_id, own, plan, report, say, say_aside};
 use anyhow::Result;
 use iotax_measure::past::Past;
 use iotax_measure::places;
@@ -72,12 +72,15 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     past.consent_to_own(&mut scenario);
     let ready = ready(&scenario, &mut |text| say_aside(&text))?;
     ready.met(&scenario)?;
+    let observer = Progress::new();
+    let loads = scenario.workloads.len() - past.workloads_done.len().min(scenario.workloads.len());
+    observer.line(&plan::takes(&scenario, &ready, loads)?);
     let mut survey = ready.survey;
     // When the steady regime begins is judged by the caches of the run's start; memory that is free now is another's.
     survey.write_caches = data.start.write_caches.clone();
     let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;
     store.append(&Record::Resumed { at: now() })?;
-    let result = session(&scenario, store, &dir, parts, survey, past, Progress::new());
+    let result = session(&scenario, store, &dir, parts, survey, past, observer);
     finish(&dir, result, &args.output)
 }

@@ -2,7 +2,7 @@
 
 use super::asked::Asked;
 use super::progress::Progress;
-use super::{columns, ratings, report, say, say_aside, stop};
+use super::{columns, plan, ratings, report, say, say_aside, stop};
 use anyhow::{Context, Result};
 use iotax_host::guard::admit::Admitted;
 use iotax_layers::guest;
@@ -156,6 +156,9 @@ fn new_run(
     // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let waits = ready.waits_for(scenario)?;
+    if courses.is_none() && scenario.durability.is_none() && waits.is_none() {
+        observer.line(&plan::takes(scenario, &ready, scenario.workloads.len())?);
+    }
     let Ready { layout, survey, .. } = ready;
     let guest_parts = guest_parts(scenario)?;
     let id = store::new_id();

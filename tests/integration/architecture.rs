@@ -253,3 +253,35 @@ fn the_pages_of_the_experiments_count_their_elements() {
     }
     assert_eq!(pages.count(), 5);
 }
+
+/// Texts of a source in double quotes, without those of its tests.
+fn texts_of(source: &str) -> Vec<String> {
+    let shipped = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = shipped.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join("\n").replace("\\\"", "'").replace("'\"'", "");
+    let texts = code.split('"').skip(1).step_by(2);
+    // A backslash at the end of a line takes the next one's indent away.
+    texts.map(|text| text.split("\\\n").map(str::trim_start).collect::<String>()).collect()
+}
+
+#[test]
+fn no_sentence_has_two_blanks_in_a_row() {
+    let gap = |text: &String| {
+        let words: Vec<&str> = text.split("  ").collect();
+        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || ",;.:".contains(c));
+        words.windows(2).any(|pair| {
+            is_word(pair[0].chars().next_back())
+                && pair[1].trim_start().starts_with(|c: char| c.is_ascii_alphabetic())
+        })
+    };
+    assert_eq!(texts_of("f(\"a  b\"); // \"\n").iter().filter(|text| gap(text)).count(), 1);
+    assert_eq!(texts_of("f(\"a \\\n      b\");").iter().filter(|text| gap(text)).count(), 0);
+    let mut files = Vec::new();
+    for folder in ["src", "crates"] {
+        rust_files(&root().join(folder), &mut files);
+    }
+    let sources = files.iter().filter(|path| !is_test(path));
+    let found: Vec<String> =
+        sources.flat_map(|path| texts_of(&fs::read_to_string(path).unwrap())).filter(gap).collect();
+    assert_eq!(found, Vec::<String>::new());
+}

@@ -77,7 +77,7 @@ fn a_plan_says_what_is_missing_once_and_all_else_and_a_run_refuses() {
         "engine: aio",
     ];
     assert!(all.iter().all(|part| said.contains(part)), "{said}");
-    assert!(said.contains("at most 10 min in total"), "{said}");
+    assert!(said.contains("at most 160 s in total"), "{said}");
     assert!(!said.contains("TiB"), "a size that nobody knows: {said}");
     complains(&rig, 2, &["run", path], &["/dev/no-such does not exist", "/dev/nor-this does not exist"]);
 }

@@ -108,7 +108,7 @@ fn a_guest_reaches_this_host_over_its_card() {
     }
     let rig = Rig::new();
     let guest = "cpu | vm(net=tap,net-queues=2,memory=256MiB)";
-    let quick = ["--slice", "100ms", "--min-time", "500ms", "--budget", "3s"];
+    let quick = ["--slice", "100ms", "--min-time", "500ms", "--budget", "9s"];
     let args = ["run", "cpu", guest, "--probe", "tcp(send),tcp(receive),rr(udp)"];
     let report = rig.json(&[&args[..], &quick].concat());
     for workload in report["workloads"].as_array().unwrap() {

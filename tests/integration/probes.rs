@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "1s", "--budget", "3s"];
+const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "1s", "--budget", "9s"];
 
 #[test]
 fn a_place_without_a_device_is_measured_by_probes() {
@@ -95,7 +95,7 @@ fn places_are_measured_each_with_each_over_their_network() {
     let Some(sshd) = Sshd::start(&rig, None) else { return };
     let at = "address=127.0.0.1";
     let (host, there) = (format!("host,{at}"), format!("ssh:elsewhere,{at}"));
-    let args = ["network", &host, &there, "--probe", "tcp(send),rr(tcp),udp(send)", "--budget", "3s"];
+    let args = ["network", &host, &there, "--probe", "tcp(send),rr(tcp),udp(send)", "--budget", "9s"];
     let json = [&args[..], &["--format", "json"]].concat();
     let output = rig.command(&json).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
@@ -138,7 +138,7 @@ fn tools_of_a_network_have_their_server_started_and_ended() {
     let port = free_port();
     let stack = format!("net:host,address=127.0.0.1,port={port}");
     let probes = "iperf3(tcp),iperf3(udp),sockperf(udp),tcp";
-    let report = rig.json(&["run", &stack, "--probe", probes, "--min-time", "4s", "--budget", "4s"]);
+    let report = rig.json(&["run", &stack, "--probe", probes, "--min-time", "4s", "--budget", "16s"]);
     let [tcp, udp, latency, own] = [0, 1, 2, 3].map(|at| &report["workloads"][at]["rows"][0]);
     for row in [tcp, own] {
         assert!(row["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{row}");

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "2s", "--budget", "6s"];
 /// For tests that ask no more of a figure than that there is one.
@@ -42,6 +42,39 @@ fn a_kept_file_that_was_trimmed_is_filled_anew_by_the_next_run() {
     assert!(holes(&path) > MIB, "trimmed: {}", holes(&path));
     rig.json(&[&["run", &kept, "--rw", "randread"], QUICKER].concat());
     assert!(holes(&path) < MIB, "{} of it were never written again", holes(&path));
+}
+
+#[test]
+fn a_plan_says_that_a_kept_file_is_reused_and_writes_nothing_into_it() {
+    let rig = Rig::new();
+    let kept = rig.file("x.img", 64) + ",keep=true";
+    let before = flat(&rig.expect(0, &["plan", &kept]));
+    assert!(before.contains("1. create ") && before.contains("2. fill "), "{before}");
+    assert!(before.contains("writing 64 MiB into files"), "{before}");
+    rig.json(&[&["run", &kept], QUICKER].concat());
+    let after = flat(&rig.expect(0, &["plan", &kept]));
+    let reuse = format!("1. reuse {} (64 MiB, kept from an earlier run)", rig.path("x.img").display());
+    assert!(after.contains(&reuse), "{after}");
+    assert!(!after.contains("create ") && !after.contains("fill ") && !after.contains("writing "), "{after}");
+}
+
+#[test]
+fn the_budget_is_that_of_the_whole_run_and_its_first_line_says_how_long_it_takes() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let began = Instant::now();
+    let bill = ["run", "--bill", &format!("{file} | delay(us=50)"), "--slice", "20ms", "--budget", "6s"];
+    let output = rig.iotax(&bill);
+    let took_s = began.elapsed().as_secs_f64();
+    let said = words(&output);
+    assert!(output.status.success(), "{said}");
+    let first = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
+    assert!(first.starts_with("this run takes at most 7 s: 6 s of measuring, 1 s of setting up"), "{said}");
+    // Two loads, and latencies at a matched rate with the second; the rest is a busy machine's own.
+    let windows = rig.records("slice");
+    let measured_s: f64 = windows.iter().map(|one| one["window_ns"].as_f64().unwrap() / 1e9).sum();
+    assert!(measured_s > 2.0, "{measured_s}");
+    assert!(measured_s < 6.5, "{measured_s} s of slices in {took_s} s");
 }
 
 #[test]

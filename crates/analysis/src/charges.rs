@@ -12,9 +12,10 @@ use super::reading::{Load, WorkloadView};
 use super::remedy::{Effort, settle_words};
 use super::rows;
 use super::subject::who;
+use super::verdicts::at_once;
 use iotax_stats::quantile::{self, Batches};
-use iotax_stats::ratio::Total;
-use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict};
+use iotax_stats::ratio::{Difference, Total};
+use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict, family};
 use iotax_units::grouped;
 
 /// The charges of one stack with the estimates behind them.
@@ -52,13 +53,33 @@ pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Optio
     Charged { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
 }
 
-/// By itself it would be a difference; of so many of its kind in the run, chance makes one as large too often.
-pub fn unsettle(one: &mut ChargeFinding, who: &str, many: usize) {
-    let Some(change) = one.verdict.change().filter(|_| one.verdict.is_resolved()) else { return };
-    one.verdict = Charge::unresolved(change, Refusal::AmongMany { many });
-    let phrase = one.verdict.about(&one.quantity);
-    let remedy = one.verdict.reason().and_then(Refusal::remedy).map(str::to_owned);
+/// Concludes a charge from the interval that holds with all `many` of its kind, which becomes its own.
+pub fn hold(one: &mut ChargeFinding, who: &str, found: &Estimated, many: usize, zone: f64) {
+    one.ratio = one.ratio.with_interval(Some(&found.simultaneous(many)));
+    one.difference = one.difference.stretched(family::stretch(many, found.log().freedom));
+    let Some(held) = at_once::<Charge>(one.verdict.reason(), one.verdict.change(), found, many, zone) else {
+        return;
+    };
+    let remedy = match held.reason() == one.verdict.reason() {
+        true => one.remedy.take(),
+        false => held.reason().and_then(Refusal::remedy).map(str::to_owned),
+    };
+    one.verdict = held;
+    let phrase = match one.quantity.strip_prefix(CPU_PER_IO) {
+        Some(subject) => {
+            one.verdict.about_cpu(difference(&one.difference).as_ref(), one.ratio.value(), subject)
+        }
+        None => one.verdict.about(&one.quantity),
+    };
     one.word(who, phrase, remedy);
+}
+
+/// Beginning of the quantity of CPU times.
+const CPU_PER_IO: &str = "CPU per I/O of ";
+
+fn difference(figure: &Figure) -> Option<Difference> {
+    let (value, (_, high)) = (figure.value()?, figure.bounds()?);
+    Some(Difference { value, half_width: high - value, rounds: 0 })
 }
 
 impl ChargeFinding {
@@ -157,7 +178,7 @@ impl ChargedPair<'_> {
     fn cpu(&self) -> Estimate {
         let without = WorkloadView::without(&self.reading.sides, [self.base, self.at]);
         let subject = format!("{}{without}", self.reading.workload.subject());
-        let quantity = format!("CPU per I/O of {subject}");
+        let quantity = format!("{CPU_PER_IO}{subject}");
         let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
         let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
         let reason = absent.map(|at| self.reading.not_measured(at));

@@ -7,9 +7,9 @@ use super::gather::{RoundTotal, Side, Way};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
 use super::subject::{self, Quantity};
+use super::verdicts;
 use iotax_model::scenario::Metric;
 use iotax_model::scenario::published::Way as PublishedWay;
-use iotax_stats::family::holm;
 use iotax_stats::ratio::Total;
 use iotax_stats::{Concludes, Refusal, Verdict};
 
@@ -173,21 +173,14 @@ pub fn note(reading: &WorkloadView) -> Option<String> {
     (!reading.directions().is_empty()).then(|| text.to_owned())
 }
 
-/// Holds the rates of single directions of a run against each other (Holm), as a family of their own.
-pub fn settle(workloads: &mut [WorkloadFindings], estimates: &[Option<Estimated>]) {
+/// Concludes the rates of single directions of a run from intervals that hold together: a family of their own.
+pub fn settle(workloads: &mut [WorkloadFindings], estimates: &[Option<Estimated>], zone: f64) {
     let many = estimates.iter().flatten().count();
     let all =
         workloads.iter_mut().flat_map(|workload| workload.judged().0).flat_map(|one| &mut one.directions);
-    let known = all.zip(estimates).filter_map(|(one, found)| Some((one, found.as_ref()?)));
-    let mut known: Vec<(&mut DirectionComparison, &Estimated)> = known.collect();
-    let sure = holm(&known.iter().map(|(_, found)| found.log().p_zero()).collect::<Vec<_>>());
-    for ((one, found), sure) in known.iter_mut().zip(sure) {
-        one.rate.simultaneous = Some(found.simultaneous(many));
-        if let Some(change) =
-            one.rate.verdict.change().filter(|_| many > 1 && !sure && one.rate.verdict.is_resolved())
-        {
-            one.rate.verdict = Verdict::unresolved(change, Refusal::AmongMany { many });
-        }
+    for (one, found) in all.zip(estimates) {
+        let Some(found) = found else { continue };
+        verdicts::hold(&mut one.rate, found, many, zone);
     }
 }
 

@@ -359,7 +359,8 @@ fn other_machine(case: &LoadedStack) -> Option<(&'static str, String)> {
     let is_network = case.stack().medium.far_end().is_some();
     (base != own && !is_network).then(|| {
         let text = format!(
-            "its load runs on {own}, that of {} on {base}: the difference is between two machines, and not what a layer costs. Their              slices alternate in the same rounds; what disturbs only one of the machines does not cancel",
+            "its load runs on {own}, that of {} on {base}: the difference is between two machines, and not what a layer costs. Their \
+             slices alternate in the same rounds; what disturbs only one of the machines does not cancel",
             case.reading.name(scenario.baseline)
         );
         (MACHINES, text)
@@ -470,7 +471,11 @@ mod tests {
         place(&mut run, 1, "ssh:b");
         let found = findings(&run).warnings;
         let text = &found.iter().find(|one| one.kind == MACHINES).expect("two machines").text;
-        assert!(text.starts_with("its load runs on ssh:b, that of file on host"), "{text}");
+        assert_eq!(
+            text,
+            "its load runs on ssh:b, that of file on host: the difference is between two machines, and not what a layer costs. \
+             Their slices alternate in the same rounds; what disturbs only one of the machines does not cancel"
+        );
         let vm = iotax_facts::vm::Vm {
             manager: iotax_facts::vm::Manager::Libvirt,
             name: "b".into(),

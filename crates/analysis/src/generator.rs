@@ -100,7 +100,7 @@ mod tests {
         assert!(chance(&before));
         let found = findings(&as_ruler(twin::published(), 2));
         let headline = found.headline.as_ref().unwrap();
-        assert!(headline.starts_with("loop ") && !headline.contains("the largest of"), "{headline}");
+        assert!(headline.starts_with("loop ") && !headline.contains("the largest difference"), "{headline}");
         let workload = &found.workloads[0];
         assert_eq!((workload.rows.len(), workload.comparisons.len(), workload.on_baseline.len()), (3, 2, 1));
         let known: Vec<bool> =

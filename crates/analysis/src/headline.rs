@@ -3,11 +3,11 @@
 //! stack against itself, which shows what the ruler is worth and nothing of the stack.
 
 use super::findings::ceiling::Ceiling;
-use super::findings::{Comparison, Interval, Role, RulerCheck, WorkloadFindings};
+use super::findings::{Comparison, Role, RulerCheck, WorkloadFindings};
 use super::subject::who;
 use super::verdicts;
 use iotax_stats::round::percent_up;
-use iotax_stats::{Concludes, Refusal, Verdict};
+use iotax_stats::{Refusal, Verdict};
 use iotax_units::{counted, distinct, show_names};
 
 /// Which comparison is the headline, with its sentence.
@@ -31,7 +31,7 @@ pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<H
         Some((_, one)) => Ok(Headline {
             stack: one.stack.clone(),
             quantity: one.rate.quantity.clone(),
-            sentence: said(one, real.len(), verdicts::many(workloads)),
+            sentence: said(one, verdicts::many(workloads)),
         }),
         None => Err(why_none(workloads, &all, &real, others)),
     }
@@ -41,34 +41,23 @@ fn of_role(workloads: &[WorkloadFindings], role: Role) -> impl Iterator<Item = &
     workloads.iter().flat_map(WorkloadFindings::all_comparisons).filter(move |one| one.role == role)
 }
 
-/// Bounds of the ratio that hold over all comparisons together.
-fn at_once(one: &Comparison) -> Option<(f64, f64)> {
-    match one.rate.simultaneous {
-        Some(Interval::Bounds { low, high, .. }) => Some((low, high)),
-        _ => None,
-    }
-}
-
-/// Size of a difference that holds over all comparisons together, as a logarithm so that costs and gains compare.
+/// Size of a difference, as a logarithm so that costs and gains compare.
 fn effect(one: &Comparison) -> Option<f64> {
-    at_once(one).filter(|(low, high)| *high < 1.0 || *low > 1.0)?;
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
-    let ratio = one.rate.ratio.value().filter(|_| differs)?;
+    let ratio = one.rate.ratio.value().filter(|_| differs && one.rate.simultaneous.is_some())?;
     Some(ratio.max(f64::MIN_POSITIVE).ln().abs())
 }
 
-/// Of one comparison its own sentence; of many with the interval that holds over all of them.
-fn said(one: &Comparison, of: usize, family: usize) -> String {
-    let Some(((low, high), ratio)) = at_once(one).zip(one.rate.ratio.value()).filter(|_| family > 1) else {
+/// The sentence of a comparison; of several, that it was chosen for being large.
+fn said(one: &Comparison, family: usize) -> String {
+    if family < 2 {
         return one.rate.sentence.clone();
-    };
-    let verdict = Verdict::of_interval(ratio, low, high, 0.0);
+    }
     let who = who(&one.stack, &one.against, false);
     let over = super::compare::over_attaches(&one.rate.ratio);
-    let largest = if of > 1 { format!("the largest of {of} comparisons; ") } else { String::new() };
+    let verdict = one.rate.verdict.about(&one.rate.quantity);
     format!(
-        "{who}: {}{over} ({largest}the interval holds over all {family} together)",
-        verdict.about(&one.rate.quantity)
+        "{who}: {verdict}{over} (the largest difference; the interval holds for all {family} comparisons together)"
     )
 }
 
@@ -101,15 +90,21 @@ fn why_none(
             100.0 * part
         ),
         _ if real.iter().any(|one| one.masked.is_some()) => HIDDEN.to_owned(),
-        None => not_found(real),
+        None => not_found(workloads, real),
     }
 }
 
-/// What was found where no difference holds, with its range.
-fn not_found(real: &[&Comparison]) -> String {
-    let (alike, open): (Vec<&Comparison>, Vec<&Comparison>) =
-        real.iter().copied().partition(|one| matches!(one.rate.verdict, Verdict::NoDifference { .. }));
-    let of = counted(real.len() as u64, "comparison", "comparisons");
+/// What was found where no difference holds, with its range. Lines of a bill count as they do in the family.
+fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
+    let lines =
+        workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
+    let verdicts = real.iter().map(|one| &one.rate.verdict).chain(lines.map(|line| &line.verdict));
+    let (alike, open): (Vec<&Verdict>, Vec<&Verdict>) =
+        verdicts.partition(|one| matches!(one, Verdict::NoDifference { .. }));
+    let of = match verdicts::many(workloads) {
+        0 => format!("{}, none with an interval", counted(real.len() as u64, "comparison", "comparisons")),
+        many => counted(many as u64, "comparison", "comparisons"),
+    };
     match (largest_bound(&alike), widest(&open)) {
         (Some(above), _) if open.is_empty() => {
             format!("no difference above {above} in throughput ({of}), and {SAME}")
@@ -119,7 +114,7 @@ fn not_found(real: &[&Comparison]) -> String {
             alike.len(),
             widest.map(|widest| format!(" ({widest})")).unwrap_or_default()
         ),
-        (None, widest) => open.iter().find_map(|one| at_limit(one)).unwrap_or_else(|| {
+        (None, widest) => real.iter().find_map(|one| at_limit(one)).unwrap_or_else(|| {
             format!(
                 "nothing was resolved in throughput ({of}{})",
                 widest.map(|widest| format!(", {widest}")).unwrap_or_default()
@@ -135,19 +130,18 @@ fn at_limit(one: &Comparison) -> Option<String> {
     Some(format!("a limit hides the cost of {whose}: {limit}"))
 }
 
-/// The bound that holds of all of them together.
-fn largest_bound(all: &[&Comparison]) -> Option<String> {
-    all.iter().filter_map(|one| farthest(at_once(one)?)).max_by(f64::total_cmp).map(percent_up)
-}
-
-fn farthest((low, high): (f64, f64)) -> Option<f64> {
-    let most = (1.0 - low).abs().max((high - 1.0).abs());
-    most.is_finite().then_some(most)
+/// The largest bound of those that differ by no more.
+fn largest_bound(all: &[&Verdict]) -> Option<String> {
+    let bounds = all.iter().filter_map(|one| match one {
+        Verdict::NoDifference { above } => Some(*above),
+        _ => None,
+    });
+    bounds.max_by(f64::total_cmp).map(percent_up)
 }
 
 /// `+- 4.0 % at the widest`; `None` where there is no interval.
-fn widest(all: &[&Comparison]) -> Option<String> {
-    let widths = all.iter().filter_map(|one| one.rate.verdict.change());
+fn widest(all: &[&Verdict]) -> Option<String> {
+    let widths = all.iter().filter_map(|one| one.change());
     let widest = widths.max_by(|one, other| one.half_width().total_cmp(&other.half_width()));
     let width = widest?.digits().width()?;
     Some(if all.len() > 1 { format!("{width} at the widest") } else { width })
@@ -182,15 +176,12 @@ fn width(one: &Comparison) -> f64 {
 }
 
 fn ruler_found(all: &[&Comparison]) -> String {
-    let (alike, open): (Vec<&Comparison>, Vec<&Comparison>) =
-        all.iter().copied().partition(|one| matches!(one.rate.verdict, Verdict::NoDifference { .. }));
-    let above = alike.iter().filter_map(|one| match one.rate.verdict {
-        Verdict::NoDifference { above } => Some(above),
-        _ => None,
-    });
+    let verdicts = all.iter().map(|one| &one.rate.verdict);
+    let (alike, open): (Vec<&Verdict>, Vec<&Verdict>) =
+        verdicts.partition(|one| matches!(one, Verdict::NoDifference { .. }));
     let width = widest(&open).map(|width| format!(" ({width})")).unwrap_or_default();
     let counts = format!("({} of {})", alike.len(), all.len());
-    match above.max_by(f64::total_cmp).map(percent_up) {
+    match largest_bound(&alike) {
         Some(above) if open.is_empty() => format!("no difference above {above} {counts}"),
         Some(above) => format!("no difference above {above} {counts}, the others unresolved{width}"),
         None if width.is_empty() => "unresolved: too little was measured".to_owned(),

@@ -13,7 +13,7 @@ use iotax_store::RunData;
 pub struct Estimates {
     /// Of throughput.
     pub comparisons: Vec<Option<Estimated>>,
-    /// Of the lines of the bill.
+    /// Of the lines of the bill, and of its total.
     pub bill_lines: Vec<Option<Estimated>>,
     /// Of latency.
     pub latency: Vec<Option<Estimated>>,
@@ -76,7 +76,7 @@ impl Judged {
     }
 }
 
-/// Holds the verdicts of all workloads against each other, figure by figure.
+/// Concludes all verdicts of a run from intervals that hold together, figure by figure.
 pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Estimates>) {
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());
@@ -89,12 +89,14 @@ pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Estima
         directions.extend(one.directions);
         direction_latency.extend(one.direction_latency);
     }
-    verdicts::settle(workloads, &comparisons, &lines);
-    directions::settle(workloads, &directions);
+    let zone = run.start.scenario.measure.equivalence;
+    verdicts::settle(workloads, &comparisons, &lines, zone);
+    directions::settle(workloads, &directions, zone);
     verdicts::say(run, workloads);
-    verdicts::settle_charges(workloads, &latency, |charges| vec![&mut charges.latency]);
-    verdicts::settle_charges(workloads, &cpu, |charges| vec![&mut charges.cpu]);
-    verdicts::settle_charges(workloads, &direction_latency, |charges| {
+    verdicts::settle_charges(workloads, &latency, zone, |charges| vec![&mut charges.latency]);
+    verdicts::settle_charges(workloads, &cpu, zone, |charges| vec![&mut charges.cpu]);
+    verdicts::settle_charges(workloads, &direction_latency, zone, |charges| {
         charges.directions.iter_mut().map(|one| &mut one.latency).collect()
     });
+    workloads.iter_mut().for_each(verdicts::same_in_the_bill);
 }

@@ -39,12 +39,12 @@ fn stalls(readings: &[WorkloadView]) -> Option<String> {
     Some(format!("{name}: stalls of a stack that are rarer than one in {every} s"))
 }
 
-/// Costs and gains in throughput are held against all others (Holm); nothing else is.
+/// Costs and gains are concluded from intervals that hold together with all others of their kind.
 fn chance(many: usize) -> Option<String> {
     (many > 1).then(|| {
         format!(
             "chance: a cost or gain in throughput that is none is named in at most 5 of 100 runs, over all {many} comparisons \
-             together; an interval beside a verdict, and any verdict on latency or CPU time, holds in 95 of 100 by itself"
+             together; latencies and CPU times are held likewise, each among their kind"
         )
     })
 }

@@ -16,7 +16,7 @@ use iotax_stats::ratio;
 use iotax_stats::spread::Spread;
 use iotax_stats::{Concludes, Refusal, Verdict, visits};
 
-/// The bill of one workload, and the estimates of its lines.
+/// The bill of one workload, and the estimates of its lines and of its total.
 pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<Estimated>>) {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);
@@ -25,7 +25,7 @@ pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<Estimated>>) {
         (1..=last).map(|at| line(reading, &usable, &common, at - 1, at)).collect();
     let total = line(reading, &usable, &common, 0, last);
     let unexplained = unexplained(reading, &total, &measured);
-    let estimates = measured.iter().map(|line| line.estimated).collect();
+    let estimates = measured.iter().chain([&total]).map(|line| line.estimated).collect();
     let lines = measured.into_iter().map(|line| line.shown).collect();
     (Bill { lines, total: BillLine { layer: "total".into(), ..total.shown }, unexplained }, estimates)
 }

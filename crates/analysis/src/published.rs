@@ -216,7 +216,7 @@ impl PublishedCell<'_> {
                     counts[0], counts[1]
                 ))
             }
-            (Metric::Rate { .. }, Some(one)) => self.rate(one).ratio.clone(),
+            (Metric::Rate { .. }, Some(one)) => self.rate(one).at_once(),
             (Metric::Latency { .. }, Some(_)) => {
                 let way = directions::of_latency(self.reading, metric);
                 charges::latency_ratio(self.reading, [base, self.stack], way, metric.quantile())
@@ -386,7 +386,7 @@ mod tests {
             panic!("{:?}", base.published)
         };
         let of_loop = ratio(&found, "loop", "iops");
-        assert_eq!(of_loop.measured, workload.comparisons[0].rate.ratio);
+        assert_eq!(of_loop.measured, workload.comparisons[0].rate.at_once());
         let [low, high] = of_loop.rounding.unwrap();
         assert!((low - 187.5 / 195.5).abs() < 1e-12 && (high - 188.5 / 194.5).abs() < 1e-12, "{low} {high}");
         assert_eq!(of_loop.agreement, Agreement::Agrees);

@@ -17,6 +17,8 @@ pub struct Effort<'a> {
     pub slice_ns: Option<u64>,
     /// Why it ended.
     pub ended: Option<String>,
+    /// Loads that share the budget of a run.
+    pub loads: usize,
     /// The run that was cut short and can go on, if so.
     pub resumes: Option<String>,
 }
@@ -28,6 +30,7 @@ impl<'a> Effort<'a> {
         let slice_ns = baseline::design(reading).map(|design| design.slice_ns);
         Effort {
             measure: &reading.run.start.scenario.measure,
+            loads: reading.run.start.scenario.workloads.len(),
             slice_ns,
             ended: ended.map(|(_, why)| why.clone()),
             resumes: resumable(reading.run),
@@ -55,7 +58,7 @@ impl<'a> Effort<'a> {
         let asked_ns = self.measure.slice_ns;
         let as_asked = asked_ns.is_some_and(|asked_ns| self.slice_ns.is_none_or(|ns| ns <= asked_ns));
         let or_shorter = if as_asked { ", or shorten --slice" } else { "" };
-        let spent_s = self.measure.budget_ns as f64 / 1e9;
+        let spent_s = self.measure.budget_ns as f64 / 1e9 * self.loads as f64;
         match have {
             0 => format!("raise --budget{or_shorter}"),
             have => {

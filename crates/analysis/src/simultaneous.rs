@@ -1,7 +1,7 @@
 //! Intervals that hold at once.
 
 use super::findings::{Figure, Interval};
-use iotax_stats::t_quantile;
+use iotax_stats::family;
 
 /// A figure with the interval that holds for so many at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ impl Simultaneous {
         if low <= 0.0 {
             return None;
         }
-        let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom) / t_quantile(0.975, freedom);
+        let stretch = family::stretch(points, freedom);
         let reach = |bound: f64| value * (bound / value).powf(stretch);
         Some(Simultaneous { value: *value, low: reach(low), high: reach(high) })
     }

@@ -144,7 +144,7 @@ impl Sweep<'_> {
                 quantity: one.write_word(),
                 verdict: rate.verdict.clone(),
                 masked: one.masked.clone(),
-                ratio: rate.ratio.clone(),
+                ratio: rate.at_once(),
                 simultaneous: simultaneous.map(|sure| Interval::between(sure.low, sure.high)),
                 median_latency: median.map(|(_, _, ratio)| ratio.clone()),
             })

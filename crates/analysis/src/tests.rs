@@ -98,9 +98,81 @@ fn a_headline_of_many_has_the_interval_that_holds_over_all() {
     let one = all.find(|one| one.stack == stack && one.rate.quantity == quantity).unwrap();
     let Some(Interval::Bounds { low, high, .. }) = one.rate.simultaneous else { panic!("{one:?}") };
     let at_once = Verdict::of_interval(one.rate.ratio.value().unwrap(), low, high, 0.0).sentence(&quantity);
-    assert!(headline.starts_with(&format!("s6 against file: {at_once} (the largest of 60 ")), "{headline}");
-    assert!(headline.ends_with("the interval holds over all 60 together)"), "{headline}");
-    assert!(!one.rate.sentence.contains(&at_once), "its own is narrower: {}", one.rate.sentence);
+    let end = "(the largest difference; the interval holds for all 60 comparisons together)";
+    assert_eq!(headline, format!("s6 against file: {at_once} {end}"));
+    assert_eq!(one.rate.sentence, format!("s6 against file: {at_once}"), "one interval for one number");
+}
+
+/// A conclusion and the interval that is printed beside it.
+fn agrees(verdict: &Verdict, ratio: &Figure, what: &str) {
+    let Some((low, high)) = ratio.bounds() else { return };
+    match verdict {
+        Verdict::Costs { low: least, high: most, .. } => {
+            assert!(
+                high < 1.0 && (1.0 - high - least).abs() < 1e-9 && (1.0 - low - most).abs() < 1e-9,
+                "{what}"
+            );
+        }
+        Verdict::Gains { low: least, high: most, .. } => {
+            assert!(
+                low > 1.0 && (low - 1.0 - least).abs() < 1e-9 && (high - 1.0 - most).abs() < 1e-9,
+                "{what}"
+            );
+        }
+        Verdict::NoDifference { above } => {
+            assert!(low <= 1.0 && high >= 1.0 && (1.0 - low).max(high - 1.0) <= above + 1e-9, "{what}");
+        }
+        Verdict::Unresolved { change, reason, .. } => {
+            if let Some(change) = change {
+                assert!(
+                    (change.low + 1.0 - low).abs() < 1e-9 && (change.high + 1.0 - high).abs() < 1e-9,
+                    "{what}"
+                );
+            }
+            if matches!(reason, Refusal::AmongMany { .. } | Refusal::TooWide { .. }) {
+                assert!(low <= 1.0 && high >= 1.0, "unresolved, and the interval excludes zero: {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_verdict_and_its_interval_never_contradict_each_other_and_comparisons_are_counted_alike() {
+    let runs =
+        [twin::many(6, 10), twin::matrix(), twin::bill(), twin::mixed(), twin::writes(), twin::visits()];
+    for run in runs {
+        let found = findings(&run);
+        let mut counts = std::collections::BTreeSet::new();
+        let mut families = 0;
+        for workload in &found.workloads {
+            for one in workload.all_comparisons() {
+                let rates = std::iter::once(&one.rate).chain(one.directions.iter().map(|one| &one.rate));
+                rates.for_each(|rate| agrees(&rate.verdict, &rate.at_once(), &rate.sentence));
+                families += usize::from(one.rate.simultaneous.is_some());
+                if let Some(Refusal::AmongMany { many }) = one.rate.verdict.reason() {
+                    counts.insert(*many);
+                }
+            }
+            for line in workload.bill.iter().flat_map(|bill| bill.lines.iter().chain([&bill.total])) {
+                agrees(&line.verdict, &line.ratio, &line.layer);
+            }
+            if let Some(bill) = &workload.bill {
+                families += bill.lines.len() - 1;
+            }
+            for charges in workload.all_charges() {
+                let excludes = charges.cpu.ratio.bounds().map(|(low, high)| low > 1.0 || high < 1.0);
+                let of_interval = |reason: &Refusal| matches!(reason, Refusal::AmongMany { .. });
+                if charges.cpu.verdict.reason().is_some_and(of_interval) {
+                    assert_eq!(excludes, Some(false), "{}", charges.cpu.sentence);
+                }
+            }
+        }
+        assert!(counts.iter().all(|many| *many == families), "{counts:?} of {families}");
+        let said = found.headline.or(found.no_headline).unwrap();
+        if families > 1 {
+            assert!(said.contains(&format!("{families} comparisons")) || said.contains("a limit"), "{said}");
+        }
+    }
 }
 
 #[test]

@@ -5,13 +5,14 @@ use super::ceiling;
 use super::charges;
 use super::compare::{Estimated, RateComparison, over_attaches};
 use super::directions;
-use super::findings::{ChargeFinding, Charges, Comparison, Figure, RateFinding, Role, WorkloadFindings};
+use super::findings::{
+    ChargeFinding, Charges, Comparison, Figure, Interval, RateFinding, Role, WorkloadFindings,
+};
 use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::remedy::{Effort, resumable, settle_words};
 use super::subject::{self, Quantity, who};
-use iotax_stats::family::holm;
-use iotax_stats::{Concludes, Refusal, Verdict};
+use iotax_stats::{Change, Concludes, Refusal};
 use iotax_store::RunData;
 
 /// One comparison with the estimate behind it.
@@ -87,79 +88,94 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     Compared { comparison, estimated: found.estimated.ok(), directions: of_directions }
 }
 
-/// Holds all verdicts of throughput of a run against each other (Holm), and gives each the interval that holds with all
-/// others. Lines of a bill that are no comparison with the baseline take part, and so do states of
-/// an array against its healthy one: they are read like the others. `estimates` are those of all comparisons, states
-/// behind the rest, `lines` those of the bills' lines, workload by workload.
+/// Gives all verdicts of throughput of a run the interval that holds with all others (Bonferroni), and concludes from that.
+/// Lines of a bill that are no comparison with the baseline take part, and so do states of an array against its healthy
+/// one: they are read like the others. `estimates` are those of all comparisons, then of states; `bills` those of the
+/// lines of each workload's bill and of its total.
 pub fn settle(
     workloads: &mut [WorkloadFindings],
     estimates: &[Vec<Option<Estimated>>],
-    lines: &[Vec<Option<Estimated>>],
+    bills: &[Vec<Option<Estimated>>],
+    zone: f64,
 ) {
-    let mut members: Vec<(f64, &mut Verdict)> = Vec::new();
-    let known = estimates.iter().flatten().chain(lines.iter().flat_map(|bill| bill.iter().skip(1))).flatten();
-    let many = known.count();
-    for ((workload, estimates), lines) in workloads.iter_mut().zip(estimates).zip(lines) {
+    let many = estimates.iter().flatten().flatten().count()
+        + bills.iter().flat_map(|bill| own_lines(bill)).flatten().count();
+    for ((workload, estimates), bill_estimates) in workloads.iter_mut().zip(estimates).zip(bills) {
         let (all, bill) = workload.judged();
         for (one, estimated) in all.zip(estimates) {
             let Some(estimated) = estimated else { continue };
-            one.rate.simultaneous = Some(estimated.simultaneous(many));
-            members.push((estimated.log().p_zero(), &mut one.rate.verdict));
+            hold(&mut one.rate, estimated, many, zone);
         }
-        // The first line is the first comparison.
-        let bill = bill.into_iter().flat_map(|bill| &mut bill.lines).zip(lines).skip(1);
-        members.extend(
-            bill.filter_map(|(line, found)| Some((found.as_ref()?.log().p_zero(), &mut line.verdict))),
-        );
+        let lines = bill.into_iter().flat_map(|bill| bill.lines.iter_mut().chain([&mut bill.total]));
+        for (line, estimated) in lines.zip(bill_estimates) {
+            let Some(estimated) = estimated else { continue };
+            line.ratio = line.ratio.with_interval(Some(&estimated.simultaneous(many)));
+            let held = at_once(line.verdict.reason(), line.verdict.change(), estimated, many, zone);
+            line.verdict = held.unwrap_or_else(|| line.verdict.clone());
+        }
     }
-    let sure = holm(&members.iter().map(|(p, _)| *p).collect::<Vec<_>>());
-    // A family of one is told by its own interval.
-    members
-        .into_iter()
-        .zip(sure)
-        .filter(|(_, sure)| many > 1 && !sure)
-        .for_each(|((_, verdict), _)| unsettle(verdict, many));
-    workloads.iter_mut().for_each(same_in_the_bill);
 }
 
-/// The same of latencies, of those of reads and writes apart, or of CPU times: each is a family of its own, as they stand in a column
-/// of their own.
+/// Estimates of the lines of a bill that are no comparison with the baseline: neither the first nor the total.
+fn own_lines<T>(bill: &[T]) -> &[T] {
+    bill.get(1..bill.len().saturating_sub(1)).unwrap_or_default()
+}
+
+/// Concludes a rate from the interval that holds with all `many` of its kind.
+pub fn hold(rate: &mut RateFinding, estimated: &Estimated, many: usize, zone: f64) {
+    rate.simultaneous = Some(estimated.simultaneous(many));
+    if let Some(held) = at_once(rate.verdict.reason(), rate.verdict.change(), estimated, many, zone) {
+        rate.verdict = held;
+    }
+}
+
+/// Returns what follows from an estimate among `many` of its kind, so that a verdict never contradicts the interval beside
+/// it. `reason` and `change` are of the conclusion by itself: what else withheld it stays. `None`: nothing changes.
+pub fn at_once<C: Concludes>(
+    reason: Option<&Refusal>,
+    change: Option<Change>,
+    estimated: &Estimated,
+    many: usize,
+    zone: f64,
+) -> Option<C> {
+    let Interval::Bounds { low, high, .. } = estimated.simultaneous(many) else { return None };
+    let ratio = 1.0 + estimated.change().value;
+    let is_wide = low <= 1.0 && high >= 1.0 && (1.0 - low).max(high - 1.0) > zone;
+    let held = Change::of_ratio(ratio, low, high);
+    match reason {
+        None if is_wide => Some(C::unresolved(held, Refusal::AmongMany { many })),
+        None | Some(Refusal::TooWide { .. }) => Some(C::of_interval(ratio, low, high, zone)),
+        Some(reason) => change.map(|_| C::unresolved(held, reason.clone())),
+    }
+}
+
+/// Does the same for latencies, for those of reads and writes apart, or for CPU times: each is a family of its own, as it
+/// has a column of its own.
 pub fn settle_charges(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<Estimated>],
+    zone: f64,
     pick: fn(&mut Charges) -> Vec<&mut ChargeFinding>,
 ) {
+    let many = estimates.iter().flatten().count();
     let all = workloads.iter_mut().flat_map(WorkloadFindings::charged).flat_map(|charges| {
         let who = who(&charges.stack, &charges.against, charges.emulated.is_some());
         pick(charges).into_iter().map(move |one| (who.clone(), one))
     });
-    let known = all.zip(estimates).filter_map(|(one, found)| Some((one, found.as_ref()?.log().p_zero())));
-    let known: Vec<((String, &mut ChargeFinding), f64)> = known.collect();
-    let many = known.len();
-    let sure = holm(&known.iter().map(|(_, p)| *p).collect::<Vec<_>>());
-    let unsure = known.into_iter().zip(sure).filter(|(_, sure)| many > 1 && !sure);
-    unsure.for_each(|(((who, one), _), _)| charges::unsettle(one, &who, many));
-}
-
-/// A difference that chance makes too often among so many.
-fn unsettle(verdict: &mut Verdict, many: usize) {
-    if let Some(change) = verdict.change().filter(|_| verdict.is_resolved()) {
-        *verdict = Verdict::unresolved(change, Refusal::AmongMany { many });
+    for ((who, one), found) in all.zip(estimates).filter(|_| many > 1) {
+        let Some(found) = found else { continue };
+        charges::hold(one, &who, found, many, zone);
     }
 }
 
-/// A line that is a comparison with the baseline says what that says.
-fn same_in_the_bill(workload: &mut WorkloadFindings) {
+/// Gives the CPU time of a bill's first line and of its total the interval of the comparison with the baseline that they are.
+pub fn same_in_the_bill(workload: &mut WorkloadFindings) {
     let Some(bill) = &mut workload.bill else { return };
     let last = bill.lines.last().map(|line| line.layer.clone());
     let first = bill.lines.first_mut().map(|line| (line.layer.clone(), line));
-    let ends = first.into_iter().chain(last.map(|layer| (layer, &mut bill.total)));
-    for (layer, line) in ends {
-        let same = workload.comparisons.iter().find(|one| one.stack == layer);
-        if let Some(Verdict::Unresolved { reason: Refusal::AmongMany { many }, .. }) =
-            same.map(|one| &one.rate.verdict)
-        {
-            unsettle(&mut line.verdict, *many);
+    for (layer, line) in first.into_iter().chain(last.map(|layer| (layer, &mut bill.total))) {
+        if let Some(same) = workload.charges.iter().find(|one| one.stack == layer) {
+            line.added_cpu = same.cpu.difference.clone();
         }
     }
 }
@@ -169,7 +185,8 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
     let measure = &run.start.scenario.measure;
     for workload in workloads {
         let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
-        let effort = Effort { measure, slice_ns, ended: workload.ended.clone(), resumes: resumable(run) };
+        let (ended, loads) = (workload.ended.clone(), run.start.scenario.workloads.len());
+        let effort = Effort { measure, slice_ns, ended, loads, resumes: resumable(run) };
         for comparison in workload.judged().0 {
             let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
             let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));

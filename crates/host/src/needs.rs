@@ -172,16 +172,8 @@ pub const OWN: &[Need] = &[
     Need {
         id: "iommu",
         why: "for vm(attach=vfio)",
-        supply: &[
-            debian(
-                "switch on VT-d or AMD-Vi in the firmware, add intel_iommu=on iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, update-grub, reboot",
-            ),
-            fedora(
-                "switch on VT-d or AMD-Vi in the firmware, grubby --update-kernel=ALL --args='intel_iommu=on iommu=pt', reboot",
-            ),
-            everywhere("switch on VT-d or AMD-Vi in the firmware, boot with intel_iommu=on iommu=pt"),
-        ],
-        check: Check::By(|probe| (!pci::has_iommu(probe)).then(|| "no IOMMU is in use".into())),
+        supply: &[everywhere("switch on the IOMMU in the firmware, and boot with iommu=pt")],
+        check: Check::By(lacks_iommu),
         reboot: true,
     },
     Need {
@@ -237,6 +229,34 @@ pub const OWN: &[Need] = &[
         "util-linux"
     )),
 ];
+
+/// Explains that no IOMMU is in use, with the words that the IOMMU of this machine takes: by its ACPI table,
+/// or by the processor's vendor while the firmware has it off.
+fn lacks_iommu(probe: &Probe) -> Option<String> {
+    if pci::has_iommu(probe) {
+        return None;
+    }
+    let cpu = probe.read("/proc/cpuinfo").unwrap_or_default();
+    let has_table = |name: &str| probe.at(format!("/sys/firmware/acpi/tables/{name}")).exists();
+    let is_amd = ["AuthenticAMD", "HygonGenuine"].iter().any(|vendor| cpu.contains(vendor));
+    let (switch, words) = match () {
+        () if has_table("DMAR") => ("VT-d", "intel_iommu=on iommu=pt"),
+        () if has_table("IVRS") || is_amd => ("AMD-Vi", "iommu=pt"),
+        () if cpu.contains("GenuineIntel") => ("VT-d", "intel_iommu=on iommu=pt"),
+        () => ("the IOMMU", "iommu=pt"),
+    };
+    let distribution = distribution(probe);
+    let boot = match () {
+        () if distribution.iter().any(|word| word == "debian") => {
+            format!("add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub, update-grub, reboot")
+        }
+        () if distribution.iter().any(|word| word == "fedora") => {
+            format!("grubby --update-kernel=ALL --args='{words}', reboot")
+        }
+        () => format!("boot with {words}"),
+    };
+    Some(format!("no IOMMU is in use; hint: switch on {switch} in the firmware, {boot}"))
+}
 
 /// What of these needs is unmet on this machine; files would go to `dir`.
 pub fn missing(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
@@ -370,4 +390,30 @@ fn io_uring(probe: &Probe) -> Option<String> {
         }
         _ => format!("io_uring does not answer: {why}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::bare_guest;
+
+    #[test]
+    fn the_hint_about_an_iommu_has_the_words_of_this_machine() {
+        let hint = |files: &[(&str, &str)]| {
+            let machine = bare_guest();
+            machine.put(&[("/etc/os-release", "ID=debian\n")]);
+            machine.put(files);
+            lacks_iommu(&machine.probe).unwrap()
+        };
+        let of_cpu = |vendor: &str| hint(&[("/proc/cpuinfo", &format!("vendor_id\t: {vendor}\n"))]);
+        let grub = "to GRUB_CMDLINE_LINUX in /etc/default/grub, update-grub, reboot";
+        let said = |of: &str, words: &str| {
+            format!("no IOMMU is in use; hint: switch on {of} in the firmware, add {words} {grub}")
+        };
+        assert_eq!(of_cpu("GenuineIntel"), said("VT-d", "intel_iommu=on iommu=pt"));
+        assert_eq!(of_cpu("AuthenticAMD"), said("AMD-Vi", "iommu=pt"));
+        let emulated =
+            [("/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n"), ("/sys/firmware/acpi/tables/DMAR", "")];
+        assert_eq!(hint(&emulated), said("VT-d", "intel_iommu=on iommu=pt"));
+    }
 }

@@ -93,6 +93,11 @@ pub fn until(depth: Until, elapsed_s: f64) -> Until {
     }
 }
 
+/// How long the stated depth takes together with the latencies at the matched rate.
+pub fn with_matched(depth_s: f64, measure: &MeasureSpec) -> f64 {
+    if measure.matched_rate > 0.0 { depth_s / (1.0 - PART) } else { depth_s }
+}
+
 /// What is left of a budget for the stated depth.
 pub fn left_for_depth(budget_s: f64, measure: &MeasureSpec) -> f64 {
     if measure.matched_rate > 0.0 { (1.0 - PART) * budget_s } else { budget_s }

@@ -93,6 +93,18 @@ pub enum Until {
     Time(f64),
 }
 
+impl Until {
+    /// Returns what is left when the pilot and the baseline alone took so long; at least half, or nothing would be shown.
+    fn without(self, taken_s: f64) -> Until {
+        let left = |seconds: f64| (seconds - taken_s).max(seconds / 2.0);
+        match self {
+            Until::Precise(spec) => Until::Precise(StopSpec { budget_s: left(spec.budget_s), ..spec }),
+            Until::Time(seconds) => Until::Time(left(seconds)),
+            as_before @ Until::AsBefore { .. } => as_before,
+        }
+    }
+}
+
 /// Why a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ended {
@@ -183,6 +195,7 @@ impl Visit<'_> {
         if let Some(ended) = self.until_steady(progress)? {
             return Ok(ended);
         }
+        let began_s = self.bench.spent_s;
         let warm = match self.warm_up(progress)? {
             Ok(warm) => warm,
             Err(ended) => return Ok(ended),
@@ -198,7 +211,7 @@ impl Visit<'_> {
             }
         }
         self.bench.compare_clocks()?;
-        self.rounds(progress, until)
+        self.rounds(progress, until.without(self.bench.spent_s - began_s))
     }
 
     /// Once a workload, before the first round, where there is time for it and bytes are not scarce.

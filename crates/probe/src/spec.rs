@@ -271,6 +271,13 @@ impl ProbeSpec {
         u64::from(if is_small { net::SMALL_DATAGRAM } else { net::LONGEST_DATAGRAM })
     }
 
+    /// Bytes of memory that all its threads hold: a copy has two ends.
+    pub fn memory(&self) -> u64 {
+        let is_sized = self.definition().is_ok_and(|known| matches!(known.argument, Argument::Bytes { .. }));
+        let ends = if self.name == "copy" { 2 } else { 1 };
+        self.amount().filter(|_| is_sized).unwrap_or(0).saturating_mul(ends * u64::from(self.numjobs))
+    }
+
     /// Its argument as bytes or nanoseconds.
     pub fn amount(&self) -> Option<u64> {
         let text = self.argument.as_deref()?;

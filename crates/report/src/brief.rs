@@ -404,7 +404,7 @@ fn changed(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> Strin
     let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else { return String::new() };
     let masked = if one.masked.is_some() && way.is_none() { " (masked)" } else { "" };
     let Some(rate) = one.rate_of(way) else { return String::new() };
-    change(&rate.ratio).judged(rate.verdict.is_resolved()) + masked
+    change(&rate.at_once()).judged(rate.verdict.is_resolved()) + masked
 }
 
 /// All stacks under all loads. A row is what there are more of, loads or stacks; those with the largest differences have room first.

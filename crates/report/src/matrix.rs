@@ -163,7 +163,7 @@ impl Line {
             return direction.map_or_else(none, |one| Shown::of(sheet::rate_of(workload, one)).cell());
         }
         let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else { return none() };
-        one.rate_of(way).map_or_else(none, |it| share(&it.ratio).judged(it.verdict.is_resolved()))
+        one.rate_of(way).map_or_else(none, |it| share(&it.at_once()).judged(it.verdict.is_resolved()))
     }
 }
 

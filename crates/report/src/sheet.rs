@@ -4,7 +4,6 @@ use super::imported;
 use super::number::{Shown, change, remark};
 use super::probes;
 use super::table::{PartRow, Table};
-use super::verdicts;
 use iotax_analysis::findings::traffic::TrafficReport;
 use iotax_analysis::findings::{
     Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
@@ -198,7 +197,7 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<Table> {
         add(&format!("against {}", first.against), 0, &|row, one| {
             let ours = workload.comparisons.iter().find(|comparison| comparison.stack == row.stack);
             let ours = ours.and_then(|ours| ours.rate_of(Some(one.direction)));
-            ours.map_or_else(String::new, |it| change(&it.ratio).judged(it.verdict.is_resolved()))
+            ours.map_or_else(String::new, |it| change(&it.at_once()).judged(it.verdict.is_resolved()))
         });
     }
     add("throughput", 7, &|_, one| figure(Some(&one.bytes_per_s)));
@@ -367,10 +366,6 @@ pub(super) fn own_bill<'a>(findings: &Findings, workload: &'a WorkloadFindings) 
     workload.bill.as_ref().filter(|_| !findings.joint_bills.iter().any(|joint| joint.sole))
 }
 
-/// Holm's procedure rejects whatever Bonferroni's does, and more.
-const FAMILIES: &str = "verdicts hold all together by Holm's procedure, which tells more apart than the intervals that hold all at once: \
-     one of those that includes zero beside a verdict is no contradiction";
-
 /// Why figures are missing, failed or weak, or odd: one line a reason, naming what it is about.
 pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
     let mut about = Reasons::default();
@@ -393,8 +388,7 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
             about.add(reason.to_owned(), "rate".into(), " in the bill", &line.layer);
         }
     }
-    let families = verdicts::is_two_families(workload).then(|| FAMILIES.to_owned());
-    let said = about.said(workload.rows.len()).into_iter().chain(caught_up(workload)).chain(families);
+    let said = about.said(workload.rows.len()).into_iter().chain(caught_up(workload));
     engines(workload).into_iter().chain(said).collect()
 }
 

@@ -6,7 +6,7 @@ use super::number::{Shown, change};
 use super::sheet;
 use super::table::Table;
 use iotax_analysis::findings::{
-    ChargeFinding, Charges, Comparison, DirectionComparison, Interval, MatchedFindings, MatchedRow, Quantity,
+    ChargeFinding, Charges, Comparison, DirectionComparison, MatchedFindings, MatchedRow, Quantity,
     RateFinding, WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
@@ -158,9 +158,6 @@ pub(super) fn table_of(
     };
     table.push(&format!("against {}", first.against), 0, lines.iter().map(name).collect());
     table.push("rate", 0, lines.iter().map(RateLine::rate).collect());
-    if comparisons.iter().any(|one| is_wider(one)) {
-        table.push("all at once", 3, lines.iter().map(RateLine::at_once).collect());
-    }
     let quantiles =
         lines.iter().filter_map(|line| charges(line.one)).flat_map(|charges| &charges.percentiles);
     let quantiles = distinct(quantiles.map(|(_, q, _)| percentile_name(*q)));
@@ -202,10 +199,6 @@ impl<'a> RateLine<'a> {
     }
 
     fn rate(&self) -> String {
-        change(&self.found().ratio).judged(self.found().verdict.is_resolved())
-    }
-
-    fn at_once(&self) -> String {
         change(&self.found().at_once()).judged(self.found().verdict.is_resolved())
     }
 }
@@ -245,22 +238,6 @@ fn name(one: &Comparison, named: String) -> String {
     let emulated = if one.emulated.is_some() { " ~" } else { "" };
     let masked = if one.masked.is_some() { " (masked)" } else { "" };
     format!("{named}{which}{emulated}{masked}")
-}
-
-/// Whether its interval for all comparisons is another than its own.
-fn is_wider(one: &Comparison) -> bool {
-    match (one.rate.ratio.bounds(), &one.rate.simultaneous) {
-        (Some((low, _)), Some(Interval::Bounds { low: at_once, .. })) => (low / at_once - 1.0).abs() > 1e-9,
-        _ => false,
-    }
-}
-
-/// Whether a verdict is resolved whose interval for all comparisons includes zero.
-pub(super) fn is_two_families(workload: &WorkloadFindings) -> bool {
-    let includes = |one: &Comparison| matches!(one.rate.simultaneous, Some(Interval::Bounds { low, high, .. }) if low <= 1.0 && high >= 1.0);
-    let differs =
-        |one: &Comparison| matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
-    workload.all_comparisons().any(|one| is_wider(one) && differs(one) && includes(one))
 }
 
 /// Above the latencies at the matched rate.

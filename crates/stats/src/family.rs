@@ -1,22 +1,18 @@
-//! Many comparisons at once: of 24 that cost nothing, one shows a cost by chance in two matrices of three. Holm's
-//! procedure keeps the chance of any false one at five in a hundred; intervals that hold all together are wider.
+//! Many comparisons at once: of 24 that cost nothing, one shows a cost by chance in two matrices of three. Intervals
+//! that hold all together (Bonferroni) keep the chance of any false one at five in a hundred.
 
 use super::visits::VisitRatio;
-use super::{ALPHA, Ratio, Uncertain};
+use super::{ALPHA, Ratio, Uncertain, t_quantile};
 
-/// Holm (1979): which of the p values may be called significant, in their order, so that the chance of any false
-/// one among all is at most 5 %.
-pub fn holm(p_values: &[f64]) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|one, two| p_values[*one].total_cmp(&p_values[*two]));
-    let mut significant = vec![false; p_values.len()];
-    for (rank, at) in order.into_iter().enumerate() {
-        if p_values[at] > ALPHA / (p_values.len() - rank) as f64 {
-            break;
-        }
-        significant[at] = true;
-    }
-    significant
+/// Bonferroni: which of the p values may be called significant, so that the chance of any false one among all is at
+/// most 5 %. It is what intervals that hold together say ([`simultaneous`]); Holm's procedure would name more, against them.
+pub fn significant(p_values: &[f64]) -> Vec<bool> {
+    p_values.iter().map(|p| *p <= ALPHA / p_values.len() as f64).collect()
+}
+
+/// How many times as wide as by itself an interval of Student's t is that holds together with `many`.
+pub fn stretch(many: usize, freedom: f64) -> f64 {
+    t_quantile(1.0 - ALPHA / 2.0 / many.max(1) as f64, freedom) / t_quantile(1.0 - ALPHA / 2.0, freedom)
 }
 
 /// Half-width of one of `many` intervals that hold all together with 95 % (Bonferroni).
@@ -56,11 +52,22 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        // 0.05/4 = 0.0125, 0.05/3 = 0.0167, 0.05/2 = 0.025: the third stops it, and the last goes with it.
-        assert_eq!(holm(&[0.01, 0.03, 0.015, 0.04]), [true, false, true, false]);
-        assert_eq!(holm(&[0.05]), [true]);
-        assert_eq!(holm(&[]), Vec::<bool>::new());
-        assert_eq!(holm(&[0.9, f64::NAN, 1e-9]), [false, false, true]);
+        // 0.05/4 = 0.0125. Holm's procedure would name the third, too, as it asks 0.0167 of it.
+        assert_eq!(significant(&[0.01, 0.03, 0.015, 0.04]), [true, false, false, false]);
+        assert_eq!(significant(&[0.05]), [true]);
+        assert_eq!(significant(&[]), Vec::<bool>::new());
+        assert_eq!(significant(&[0.9, f64::NAN, 1e-9]), [false, false, true]);
+    }
+
+    #[test]
+    fn what_is_significant_has_an_interval_without_zero() {
+        for (value, many) in [(2.2, 1), (2.2, 2), (2.9, 3), (2.9, 8), (3.4, 8), (3.4, 24), (4.0, 24)] {
+            let one = Uncertain { value, error: 1.0, freedom: 15.0 };
+            let mut all = vec![0.9; many];
+            all[0] = one.p_zero();
+            assert_eq!(significant(&all)[0], simultaneous(one, many) < value, "{value} of {many}");
+        }
+        assert!((stretch(24, 15.0) - 3.680_0 / 2.131_450).abs() < 0.05);
     }
 
     #[test]

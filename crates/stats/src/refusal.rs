@@ -74,9 +74,9 @@ pub enum Refusal {
         /// What was found.
         found: LengthCheck,
     },
-    /// By itself it would be a difference; among so many comparisons, chance finds one as large too often.
+    /// By itself it would be concluded; the interval that holds for all comparisons of its kind together includes zero.
     AmongMany {
-        /// Comparisons of the run.
+        /// Comparisons of its kind in the run.
         many: usize,
     },
     /// Nothing shows that writes came past the caches.
@@ -173,7 +173,7 @@ impl fmt::Display for Refusal {
                 -100.0 * found.difference * found.ratio
             ),
             Refusal::AmongMany { many } => {
-                write!(out, "of {many} comparisons chance finds one as far from zero too often")
+                write!(out, "the interval, which holds for all {many} comparisons together, includes zero")
             }
             Refusal::SteadyNotShown { written, known_cache } => {
                 let cache = match known_cache {

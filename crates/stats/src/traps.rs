@@ -253,9 +253,9 @@ fn null_p_values(noise: &mut Noise, many: usize) -> Vec<f64> {
 #[test]
 fn of_many_comparisons_some_cost_by_chance() {
     let one_by_one = share(200, |noise| null_p_values(noise, 24).iter().any(|p| *p < 0.05));
-    let holm = share(200, |noise| family::holm(&null_p_values(noise, 24)).contains(&true));
+    let together = share(200, |noise| family::significant(&null_p_values(noise, 24)).contains(&true));
     assert!(one_by_one >= 0.6, "one by one a false cost is in {one_by_one} of the matrices");
-    assert!(holm <= 0.09, "with Holm in {holm}");
+    assert!(together <= 0.09, "together in {together}");
 }
 
 /// Slices in rounds of a drawn order; `rate` is asked for round, stack and the stack before.

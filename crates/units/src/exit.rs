@@ -60,6 +60,30 @@ pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
+/// The error number of a device that does not do an I/O.
+const EIO: i32 = 5;
+
+/// Failure of what was named to be opened or read: the exit code and what to do. A user who may not is an unmet need (3), a
+/// device that fails is a failed measurement (4), and only what is wrong with the name itself is bad input (2).
+pub fn of_io(message: impl std::fmt::Display, error: &std::io::Error) -> Failed {
+    let (code, hint) = match (error.kind(), error.raw_os_error()) {
+        (std::io::ErrorKind::PermissionDenied, Some(1)) => (
+            UNMET_NEED,
+            "; hint: something forbids it to this user whatever its mode says: chattr +i, a container, a security module; \
+             run as root outside of it, or name another",
+        ),
+        (std::io::ErrorKind::PermissionDenied, _) => {
+            (UNMET_NEED, "; hint: run as root, or as a user who may open it")
+        }
+        (_, Some(EIO)) => {
+            (MEASUREMENT_FAILED, "; hint: the device fails: look at the kernel log of that machine")
+        }
+        (std::io::ErrorKind::NotFound, _) => (BAD_INPUT, "; hint: `iotax doctor` lists the devices"),
+        _ => (BAD_INPUT, ""),
+    };
+    Failed { code, message: format!("{message}: {error}{hint}") }
+}
+
 /// Why the system refused to have a file read, where it is one of the two usual causes.
 pub fn unreadable(error: &std::io::Error) -> Option<&'static str> {
     match error.kind() {
@@ -72,6 +96,17 @@ pub fn unreadable(error: &std::io::Error) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_system_forbids_or_a_device_fails_to_do_is_no_bad_input() {
+        let of = |number: i32| of_io("cannot open /dev/x", &std::io::Error::from_raw_os_error(number));
+        let codes = [1, 13, EIO, 2, 22].map(|number| of(number).code);
+        assert_eq!(codes, [UNMET_NEED, UNMET_NEED, MEASUREMENT_FAILED, BAD_INPUT, BAD_INPUT]);
+        for number in [1, 13, EIO, 2] {
+            let said = of(number).message;
+            assert!(said.starts_with("cannot open /dev/x: ") && said.contains("; hint: "), "{said}");
+        }
+    }
 
     #[test]
     fn a_fault_of_ours_is_told_in_words() {

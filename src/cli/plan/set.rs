@@ -8,7 +8,7 @@ use iotax_model::scenario::Stack;
 use iotax_steps::op::{MakeByTool, Op};
 use iotax_steps::{PathRef, Place, Step};
 use iotax_units::shell;
-use iotax_units::show_names;
+use iotax_units::{distinct, show_names};
 
 /// Its steps, numbered from one: a guest's own as one line, unless their commands are asked for.
 pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
@@ -222,7 +222,7 @@ fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> St
 pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
     let line = |(index, exposed): &(usize, iotax_layers::Exposed)| {
         let copies = exposed.copies.iter().map(|(place, _)| place);
-        let places = show_names(std::iter::once(&exposed.place).chain(copies));
+        let places = show_names(distinct(std::iter::once(&exposed.place).chain(copies)));
         let at_once = if exposed.copies.is_empty() { "" } else { " at once" };
         let in_guest = plan.guests.iter().any(|guest| exposed.is_in(&guest.place));
         let alike = exposed.copies.iter().all(|(_, path)| exposed.paths == [path.clone()]);

@@ -126,6 +126,15 @@ impl Figure {
         figure
     }
 
+    /// Returns the figure with bounds that are so many times as far from its value.
+    pub fn stretched(&self, times: f64) -> Figure {
+        let mut figure = self.clone();
+        if let Figure::Known { value, interval: Interval::Bounds { low, high, .. }, .. } = &mut figure {
+            (*low, *high) = (*value + (*low - *value) * times, *value + (*high - *value) * times);
+        }
+        figure
+    }
+
     /// The value, where there is one.
     pub fn value(&self) -> Option<f64> {
         match self {

@@ -7,7 +7,7 @@ use super::{kernel_users, made_up, mounts, openers, sample, signature};
 use crate::block::{self, BlockNode, Identity};
 use crate::probe::{GuestProbe, Probe};
 use anyhow::{Context, Result};
-use iotax_units::exit::Failed;
+use iotax_units::exit;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -68,11 +68,7 @@ pub fn identity_of(path: &Path) -> Result<Identity> {
 }
 
 fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    let hint = match error.kind() {
-        std::io::ErrorKind::NotFound => "; hint: `iotax doctor` lists the devices",
-        _ => "",
-    };
-    Failed::input(format!("cannot inspect {}: {error}{hint}", path.display())).into()
+    exit::of_io(format!("cannot inspect {}", path.display()), error).into()
 }
 
 impl Check {

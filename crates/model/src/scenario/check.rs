@@ -327,7 +327,42 @@ impl Parts {
         if let Some(word) = &request.max_written {
             self.max_written = Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
         }
-        Ok(())
+        self.refuse_unheeded(request)
+    }
+
+    /// Refuses options of the command line that nothing of the scenario would heed.
+    fn refuse_unheeded(&self, request: &Request) -> Result<(), InputError> {
+        let guests = place::guests_of(&self.stacks, &self.names);
+        let labs = place::labs_of(&self.stacks, &self.names);
+        let by_tool = self.stacks.iter().flat_map(|stack| &stack.layers).any(|layer| layer.tool.is_some());
+        let vms = self.names.described.values().filter_map(|known| known.vm.as_ref());
+        let vms: Vec<String> = vms.map(|vm| format!("{}:{}", vm.manager.word(), vm.name)).collect();
+        let other_vm =
+            request.change.iter().any(|vm| !vms.iter().any(|it| it == vm.trim_end_matches(",force")));
+        let probes = !self.drafts.is_empty() && self.drafts.iter().all(|draft| draft.probe.is_some());
+        let key = |key: &str| probes && request.measure.iter().any(|(known, _)| known == key);
+        let refuse = |option: &str, why: &str, hint: &str| {
+            let fault = Fault::hint(format!("has no effect: {why}"), hint);
+            Err(Origin::command_line().error(option, fault))
+        };
+        let of_guest = "write \"... | vm(vcpus=2)\" in the stack, or load it in a guest: \"cpu @vm\"";
+        let out = "leave it out";
+        match request {
+            it if it.vm.is_some() && guests.is_empty() => {
+                refuse(place::GUEST, "no stack is loaded in a place vm", of_guest)
+            }
+            it if it.lab.is_some() && labs.is_empty() => {
+                refuse("lab", "no stack is in the lab", "name its drives, such as \"nvme0 @lab\"")
+            }
+            it if !it.tools.is_empty() && !by_tool => {
+                refuse("tool", "no stack has a layer of a [tool.NAME]", out)
+            }
+            _ if other_vm => refuse("change", "no place of the scenario is that virtual machine", out),
+            it if it.engine.is_some() && probes => refuse("engine", "a probe has no engine", out),
+            _ if key(ruler::KEY) => refuse(ruler::KEY, "fio runs no probe", out),
+            _ if key("matched_rate") => refuse("matched_rate", "a probe has no matched rate", out),
+            _ => Ok(()),
+        }
     }
 
     /// Leaves out the stacks that `--only` does not name, and what the file says of all of them together.
@@ -466,7 +501,8 @@ impl Parts {
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
-        self.check_measure(self.durability.is_some() || workloads.iter().any(Workload::writes))?;
+        let writes = self.durability.is_some() || workloads.iter().any(Workload::writes);
+        self.check_measure(workloads.len(), writes)?;
         let steady = self.measure.regime == super::Regime::Steady || self.measure.precondition.steady;
         let trims = trims::check(&self.stacks, &workloads, steady);
         self.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
@@ -652,10 +688,25 @@ impl Parts {
         Ok(both)
     }
 
-    fn check_measure(&mut self, writes: bool) -> Result<(), InputError> {
-        // Somebody who names a short budget means it; the default of min_time gives way.
-        if !self.measure_origins.contains_key("min_time") {
-            self.measure.min_time_ns = self.measure.min_time_ns.min(self.measure.budget_ns);
+    fn check_measure(&mut self, loads: usize, writes: bool) -> Result<(), InputError> {
+        let on_command_line = |key: &str| self.measure_origins.get(key) == Some(&Origin::command_line());
+        let shared = on_command_line("budget") && loads > 1;
+        if shared {
+            self.measure.budget_ns /= loads as u64;
+        }
+        let least_ns = self.measure.min_time_ns;
+        // Somebody who names a short budget means it; the default of min_time gives way, and that of a file to the command line.
+        let yields = !self.measure_origins.contains_key("min_time")
+            || on_command_line("budget") && !on_command_line("min_time");
+        if yields || shared {
+            self.measure.min_time_ns = least_ns.min(self.measure.budget_ns);
+        }
+        if !yields && self.measure.min_time_ns < least_ns {
+            let show = |ns: u64| iotax_units::show_ns(ns as f64);
+            let (least, share) = (show(least_ns), show(self.measure.budget_ns));
+            self.notes.push(format!(
+                "min_time {least} gives way to the budget, of which each of the {loads} loads has {share}"
+            ));
         }
         let given = |key: &str| self.measure_origins.contains_key(key);
         let checked = measure::check(&self.measure)

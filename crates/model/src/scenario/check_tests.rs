@@ -423,6 +423,84 @@ fn a_short_budget_lowers_the_least_time() {
     assert_eq!((spec.min_time_ns, spec.budget_ns), (2_000_000_000, 2_000_000_000));
 }
 
+fn measured(words: &[(&str, &str)]) -> Vec<(String, String)> {
+    words.iter().map(|(key, word)| ((*key).to_owned(), (*word).to_owned())).collect()
+}
+
+#[test]
+fn the_budget_of_the_command_line_is_that_of_the_whole_run_and_that_of_a_file_of_each_load() {
+    let bill = |words: &[(&str, &str)]| {
+        with(
+            &["file:/srv/x.img,size=1GiB | loop"],
+            &Request { bill: true, measure: measured(words), ..Request::default() },
+        )
+    };
+    let two = bill(&[("budget", "26s")]).unwrap();
+    assert_eq!(
+        (two.workloads.len(), two.measure.budget_ns, two.measure.min_time_ns),
+        (2, 13_000_000_000, 10_000_000_000)
+    );
+    let short = bill(&[("budget", "8s")]).unwrap().measure;
+    assert_eq!((short.budget_ns, short.min_time_ns), (4_000_000_000, 4_000_000_000));
+    let both = bill(&[("budget", "8s"), ("min_time", "5s")]).unwrap();
+    assert_eq!((both.measure.budget_ns, both.measure.min_time_ns), (4_000_000_000, 4_000_000_000));
+    let note = "min_time 5.00 s gives way to the budget, of which each of the 2 loads has 4.00 s";
+    assert!(both.notes.iter().any(|one| one == note), "{:?}", both.notes);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let text = "[stack.a]\ntext = \"cpu\"\n[[workload]]\nprobe = \"integer,float,syscall\"\n[measure]\nbudget = \"9s\"\nmin_time = \"5s\"\n";
+    std::fs::write(&file, text).unwrap();
+    let of = |request: &Request| {
+        let measure = from_path(&file, request).unwrap().measure;
+        (measure.budget_ns / 1_000_000_000, measure.min_time_ns / 1_000_000_000)
+    };
+    assert_eq!(of(&Request::default()), (9, 5));
+    assert_eq!(of(&Request { measure: measured(&[("budget", "9s")]), ..Request::default() }), (3, 3));
+}
+
+#[test]
+fn an_option_that_nothing_would_heed_is_refused() {
+    const FILE: &str = "file:/srv/x.img,size=1GiB";
+    let probe = || Some("integer".to_owned());
+    let cases: [(&str, &str, Request); 7] = [
+        (FILE, "vm", Request { vm: Some("vcpus=2".into()), ..Request::default() }),
+        (FILE, "lab", Request { lab: Some("memory=2GiB".into()), ..Request::default() }),
+        (FILE, "change", Request { change: vec!["libvirt:db1,force".into()], ..Request::default() }),
+        ("cpu", "engine", Request { engine: Some("sync".into()), probe: probe(), ..Request::default() }),
+        (
+            "cpu",
+            "fio_on_baseline",
+            Request {
+                measure: measured(&[("fio_on_baseline", "true")]),
+                probe: probe(),
+                ..Request::default()
+            },
+        ),
+        (
+            "cpu",
+            "matched_rate",
+            Request { measure: measured(&[("matched_rate", "50%")]), probe: probe(), ..Request::default() },
+        ),
+        (
+            "cpu",
+            "tool",
+            Request {
+                tools: vec![
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/engines/qsd-vhost.toml").into(),
+                ],
+                ..Request::default()
+            },
+        ),
+    ];
+    for (stack, option, request) in cases {
+        let refused = with(&[stack, stack], &request).unwrap_err().to_string();
+        let start = format!("command line: key \"{option}\": has no effect: ");
+        assert!(refused.starts_with(&start) && refused.contains("; hint: "), "{refused}");
+    }
+    let heeded = with(&["cpu @vm"], &Request { vm: Some("vcpus=2".into()), ..Request::default() });
+    assert!(heeded.is_ok(), "{heeded:?}");
+}
+
 #[test]
 fn a_job_file_beside_stacks() {
     let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/file-vm.fio");
@@ -499,9 +577,9 @@ const BAD: &[&str] = &[
     "[/dev/sda,/dev/sdb] | mdraid(raid5)",
     "[/dev/sda,/dev/sdb] | mdraid(level=7)",
     "[/dev/sda,/dev/sdb] | mdraid(level=raid5)",
-    "[/dev/sda,/dev/sdb] | mdraid(level=0,chunk=64k)",
+    "[/dev/sda,/dev/sdb] | mdraid(level=0,chunk=64x)",
     "[/dev/sda,/dev/sdb] | mdraid(level=0,chunk-size=0)",
-    "[/dev/sda,/dev/sdb] | zfs(volblocksize=16k)",
+    "[/dev/sda,/dev/sdb] | zfs(volblocksize=16x)",
     "[/dev/sda,/dev/sdb] | md",
     "[/dev/sda,/dev/sdb] | RAID10",
     "/dev/sda | xfs",

@@ -47,7 +47,7 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "budget",
         value: "TIME",
-        help: "Measure a workload no longer than this",
+        help: "Measure no longer than this in all, shared by the loads (in a scenario file: each load) [default: 5min per load]",
         set: |spec, word| duration(word, 1_000_000, WEEK_NS).map(|ns| spec.budget_ns = ns),
     },
     KeyDef {

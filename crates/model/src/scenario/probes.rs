@@ -9,6 +9,7 @@ use crate::layer::Role;
 use crate::layer::vm::{NET, TAP};
 use iotax_facts::place::Place;
 use iotax_probe::{Argument, ProbeSpec, Unit};
+use iotax_units::{parse_bytes, show_bytes};
 use std::collections::BTreeMap;
 
 /// What a machine is measured by where nobody names a probe: the name of the profile too.
@@ -129,11 +130,17 @@ pub(super) fn check(
         measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
     let tool = workloads.iter().find(|workload| workload.probe.as_ref().is_some_and(ProbeSpec::is_tool));
-    let own_guest = |stack: &&Stack| {
+    let guests_of = |stack: &Stack| -> Vec<LayerSpec> {
         let named = stack.places().into_iter().filter_map(|place| guests.get(&place));
-        let mut all = stack.layers.iter().filter(|layer| layer.is(Role::Guest)).chain(named);
-        all.any(|guest| guest.option("image").is_none())
+        stack.layers.iter().filter(|layer| layer.is(Role::Guest)).chain(named).cloned().collect()
     };
+    let own_guest = |stack: &&Stack| guests_of(stack).iter().any(|guest| guest.option("image").is_none());
+    for stack in stacks {
+        let probes = workloads.iter().filter(|workload| workload.is_for(stack, stacks));
+        probes.filter_map(|workload| workload.probe.as_ref()).try_for_each(|probe| {
+            guests_of(stack).iter().try_for_each(|guest| check_memory(stack, probe, guest))
+        })?;
+    }
     if let Some((tool, stack)) = tool.zip(stacks.iter().find(own_guest)) {
         return Err(Fault::hint(
             format!("\"{}\" is a program, and the guest of \"{}\" has none but iotax", tool.name, stack.text),
@@ -149,6 +156,27 @@ pub(super) fn check(
                 probe.name, stack.text
             ),
             "remove agent=fio or the probe",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What the kernel and the agent of a guest take.
+const SYSTEM_BYTES: u64 = 64 << 20;
+
+/// Refuses a probe for whose memory a guest is too small.
+fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(), Fault> {
+    let memory = guest.option("memory").and_then(|word| parse_bytes(word).ok());
+    let needed = probe.memory();
+    match memory.filter(|memory| needed > 0 && needed.saturating_add(SYSTEM_BYTES) > *memory) {
+        Some(memory) => Err(Fault::hint(
+            format!(
+                "the probe \"{probe}\" takes {} of memory, and the guest of \"{}\" has {}",
+                show_bytes(needed),
+                stack.text,
+                show_bytes(memory)
+            ),
+            "give the guest more (memory=), or name a smaller size",
         )),
         None => Ok(()),
     }
@@ -236,6 +264,25 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::check::{Request, from_stacks};
+
+    #[test]
+    fn a_probe_that_a_guest_has_no_memory_for_is_refused() {
+        let planned = |stack: &str, probe: &str, numjobs: &str| {
+            let words = vec![("numjobs".to_owned(), numjobs.to_owned())];
+            let request = Request { probe: Some(probe.into()), words, ..Request::default() };
+            from_stacks(&["cpu".to_owned(), stack.to_owned()], &request)
+                .map(|_| ())
+                .map_err(|error| error.to_string())
+        };
+        let refused = planned("cpu | vm(memory=1GiB)", "copy(512MiB)", "1").unwrap_err();
+        let why = "the probe \"copy(512MiB)\" takes 1 GiB of memory, and the guest of \"cpu | vm(memory=1GiB)\" has 1 GiB";
+        assert!(refused.contains(why) && refused.contains("; hint: "), "{refused}");
+        assert_eq!(planned("cpu | vm(memory=2GiB)", "copy(512MiB)", "1"), Ok(()));
+        assert!(planned("cpu | vm(memory=2GiB)", "copy(512MiB)", "2").is_err(), "each thread has its own");
+        assert_eq!(planned("cpu | vm(memory=1GiB)", "chase(512MiB)", "1"), Ok(()));
+        assert!(planned("cpu @vm", "copy(512MiB)", "1").is_err());
+    }
 
     #[test]
     fn datagrams_have_a_rate_and_nothing_else_has() {

@@ -681,6 +681,7 @@ const COMMANDS: &[&str] = &["make", "undo", "find", "fail", "return", "command"]
 fn wire_fault(message: &str, key: &str) -> Fault {
     let message = message.trim().lines().collect::<Vec<_>>().join(", ");
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let plain = plain_words(&message);
     match quoted.as_slice() {
         [key, known @ ..] if message.starts_with("unknown field") => unknown_key(key, known),
         [..] if message.starts_with("missing field") => Fault::new("is missing"),
@@ -688,7 +689,7 @@ fn wire_fault(message: &str, key: &str) -> Fault {
             Fault::hint("there may be several", "write [[workload]], with two brackets")
         }
         [..] if COMMANDS.contains(&key) && message.starts_with("invalid type") => Fault::hint(
-            message,
+            plain,
             "a command is a list of a program and its arguments, run without a shell; several are a list of such \
              lists: [[\"PROGRAM\", \"ARGUMENT\"]]",
         ),
@@ -699,14 +700,41 @@ fn wire_fault(message: &str, key: &str) -> Fault {
             Fault::hint("there is one", format!("write [{key}], with one bracket"))
         }
         [..] if key == "printed" && message.starts_with("invalid type") => {
-            Fault::hint(message, "printed figures are texts, as they were printed: \"26.0k\", \"28.7MiB/s\"")
+            Fault::hint(plain, "printed figures are texts, as they were printed: \"26.0k\", \"28.7MiB/s\"")
         }
         [..] if message.starts_with("invalid type") && WITH_UNIT.contains(&key) => Fault::hint(
-            message,
+            plain,
             "sizes, times and percentages are texts with a unit: \"4KiB\", \"30s\", \"1%\"",
         ),
-        _ => Fault::new(message),
+        _ => Fault::new(plain),
     }
+}
+
+/// What serde says of a value of the wrong kind, in TOML's words: `invalid type: integer `3`, expected a string` is
+/// `the whole number 3 where a text in quotes is expected`.
+fn plain_words(message: &str) -> String {
+    let kinds = ["invalid type: ", "invalid value: ", "invalid length "];
+    let said = kinds.iter().find_map(|kind| message.strip_prefix(kind)?.rsplit_once(", expected "));
+    let Some((found, expected)) = said else { return message.to_owned() };
+    let found = match found.split_once(' ') {
+        Some(("integer", number)) => format!("the whole number {number}"),
+        Some(("floating", number)) => format!("the number {}", number.trim_start_matches("point ")),
+        Some(("string", text)) => format!("the text {text}"),
+        Some(("boolean", flag)) => flag.to_owned(),
+        _ if found == "sequence" => "a list".to_owned(),
+        _ if found == "map" => "a table".to_owned(),
+        _ => "another value".to_owned(),
+    };
+    let is_number = |word: &str| word.starts_with(['i', 'u', 'f']) && word[1..].parse::<u8>().is_ok();
+    let expected = match expected {
+        "a string" | "a borrowed string" => "a text in quotes",
+        "a boolean" => "true or false",
+        word if word == "a sequence" || word.starts_with("tuple") => "a list in [...]",
+        word if word == "a map" || word.starts_with("struct ") => "a table",
+        word if is_number(word) || matches!(word, "usize" | "isize") => "a number",
+        word => word,
+    };
+    format!("{} where {expected} is expected", found.replace('`', ""))
 }
 
 /// The innermost key whose value covers this byte; the file parses, or nothing is found.

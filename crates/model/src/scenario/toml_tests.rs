@@ -677,3 +677,73 @@ fn a_consent_in_a_file_that_another_user_could_have_written_is_refused() {
         super::read(&path, &[]).map(drop).unwrap();
     }
 }
+
+#[test]
+fn values_of_the_wrong_kind_are_named_in_the_words_of_toml() {
+    let keys = [
+        "name",
+        "bill",
+        "baseline",
+        "engine",
+        "measure",
+        "device",
+        "stack",
+        "workload",
+        "destroy",
+        "change",
+        "max_written",
+        "durability",
+        "published",
+        "rating",
+        "table",
+        "states",
+        "place",
+        "tool",
+        "tools",
+        "device.a",
+        "device.a.path",
+        "device.a.keep",
+        "stack.b",
+        "stack.b.layers",
+        "stack.b.own",
+        "stack.b.operator",
+        "tool.t",
+        "tool.t.make",
+        "published.figures",
+        "published.stacks",
+        "table.stacks",
+        "measure.slice",
+        "measure.visits",
+        "place.p",
+        "place.p.ssh",
+    ];
+    let values =
+        ["3", "-4.5", "\"x\"", "true", "[1]", "{ a = 1 }", "2026-01-01", "[[\"x\"]]", "[{ a = 1 }]", "[]"];
+    let words = [
+        "struct",
+        "sequence",
+        "integer",
+        "floating",
+        "boolean",
+        "a map",
+        "a string",
+        "tuple",
+        "Wire",
+        "u32",
+        "i64",
+        "usize",
+        "invalid type",
+        "Spanned",
+        "`",
+    ];
+    let mut refused = 0;
+    for (key, value) in keys.iter().flat_map(|key| values.iter().map(move |value| (key, value))) {
+        let Err(error) = read_text(&format!("{key} = {value}\n")) else { continue };
+        refused += 1;
+        assert!(!words.iter().any(|word| error.contains(word)), "{key} = {value}: {error}");
+        assert!(error.starts_with("x.toml"), "{error}");
+    }
+    assert!(refused > 200, "{refused}");
+    let error = read_text("stack = 3\n").unwrap_err();
+    assert_eq!(error, "x.toml:1:9: key \"stack\": the whole number 3 where a table is expected");
+}

@@ -245,13 +245,6 @@ pub(super) fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {
             )
         });
     }
-    // fio's own `4k`, which everybody writes: one letter, a power of 1024.
-    let one_letter = word.strip_suffix(['k', 'm', 'g', 't', 'p', 'K', 'M', 'G', 'T', 'P']);
-    if one_letter.is_some_and(|digits| digits.parse::<u64>().is_ok()) {
-        if let Some(bytes) = fio::number(word) {
-            return Ok(bytes);
-        }
-    }
     units::parse_bytes(word).map_err(|clause| {
         let fault = Fault::from_clause(&clause);
         let bare = word.bytes().all(|b| b.is_ascii_digit());
@@ -284,12 +277,12 @@ mod tests {
             ("4k", Some(4096), Some(4096)),
             ("4K", Some(4096), Some(4096)),
             ("4KiB", Some(4096), Some(4000)),
-            ("4Ki", None, Some(4096)),
+            ("4Ki", Some(4096), Some(4096)),
             ("4kB", Some(4000), Some(4096)),
             ("4096", None, Some(4096)),
             ("4096B", Some(4096), Some(4096)),
             ("0x1000", None, Some(4096)),
-            ("1.5k", None, None),
+            ("1.5k", Some(1536), None),
             ("4x", None, None),
             ("", None, None),
             ("99999999999999999999g", None, None),

@@ -18,7 +18,7 @@ use super::published;
 use super::ratios;
 use super::sheet;
 use super::states;
-use super::table::{Column, Table};
+use super::table::Table;
 use super::verdicts::{self, Said, class_of};
 use super::verification;
 use super::{Page, Renderer, capital};
@@ -187,7 +187,7 @@ fn measured(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> M
             @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
             (forest(&workload.comparisons.iter().collect::<Vec<_>>(), zone, |one| one.stack.clone()))
             @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) }
-            @if let Some(three) = verdicts::table(workload) { h3 { "Comparison" } (table(&three, usize::MAX)) (three_words(&three)) }
+            @if let Some(three) = verdicts::table(workload) { h3 { "Comparison" } (table(&three, usize::MAX)) p class="soft" { (THREE_WORDS) } }
             @for array in &workload.arrays { (in_states(array, zone)) }
             @for one in &workload.clusters { p class="soft" { (signed(&one.sentence)) "." } }
             (figures(workload, folded))
@@ -278,16 +278,8 @@ fn trials(findings: &Findings) -> Markup {
 }
 
 /// What the columns of the three figures mean.
-fn three_words(three: &Table) -> Markup {
-    let at_once = three.columns.iter().any(|column| column.head == "all at once");
-    html! {
-        p class="soft" {
-            "Changes against the baseline. Latencies are those under the same offered load; added CPU/IO is of host and guest "
-            "together."
-            @if at_once { span class="wide" { " All at once: the change of the rate with a simultaneous 95 % interval, which holds for all comparisons of the run together." } }
-        }
-    }
-}
+const THREE_WORDS: &str = "Changes against the baseline; intervals of rates, latencies and CPU times hold for all of their kind in the run together. \
+    Latencies are those under the same offered load; added CPU/IO is of host and guest together.";
 
 /// What one line of intervals shows.
 struct IntervalRow {
@@ -361,10 +353,10 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
         words: words_of(ratio),
     };
     let rows_of = |one: &&Comparison| {
-        let whole = row(one, one.write_word().to_owned(), &one.rate.verdict, &one.rate.ratio);
+        let whole = row(one, one.write_word().to_owned(), &one.rate.verdict, &one.rate.at_once());
         let directions = one.directions.iter().map(|direction| {
             let note = format!("{}s {}", direction.direction, one.write_word());
-            row(one, note, &direction.rate.verdict, &direction.rate.ratio)
+            row(one, note, &direction.rate.verdict, &direction.rate.at_once())
         });
         std::iter::once(whole).chain(directions).collect::<Vec<_>>()
     };
@@ -445,12 +437,12 @@ fn table(table: &Table, total: usize) -> Markup {
     html! {
         div class="scroll" tabindex="0" {
             table {
-                thead { tr { @for column in &table.columns { th scope="col" class=[narrow(column)] { (column.head) } } } }
+                thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
                 tbody {
                     @for at in 0..rows {
                         tr class=(if at == total { "total" } else { "" }) {
                             @for (column, is_name) in table.columns.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
-                                @if is_name { (name_of_row(&column.cells[at])) } @else { (cell(&column.cells[at], narrow(column))) }
+                                @if is_name { (name_of_row(&column.cells[at])) } @else { (cell(&column.cells[at])) }
                             }
                         }
                     }
@@ -478,7 +470,7 @@ fn heat_map(table: &Table, heat: &[Vec<Option<f64>>]) -> Markup {
                             @for (column, heat) in columns.iter().zip(heat) {
                                 @match heat[at] {
                                     Some(good) => { td class=(shade(good)) { (figure_kept(&signed(&column.cells[at]))) } },
-                                    None => { (cell(&column.cells[at], None)) },
+                                    None => { (cell(&column.cells[at])) },
                                 }
                             }
                         }
@@ -489,17 +481,12 @@ fn heat_map(table: &Table, heat: &[Vec<Option<f64>>]) -> Markup {
     }
 }
 
-fn cell(text: &str, narrow: Option<&str>) -> Markup {
+fn cell(text: &str) -> Markup {
     match text {
-        "-" => html! { td class={ "absent " (narrow.unwrap_or_default()) } { "\u{2013}" } },
-        "failed" => html! { td class={ "failed " (narrow.unwrap_or_default()) } { "failed" } },
-        text => html! { td class=[narrow] { (figure_kept(&signed(text))) } },
+        "-" => html! { td class="absent" { "\u{2013}" } },
+        "failed" => html! { td class="failed" { "failed" } },
+        text => html! { td { (figure_kept(&signed(text))) } },
     }
-}
-
-/// Class of a column for which a narrow screen has no room: its figure is in JSON and on a wider one, and the rate stands beside it.
-fn narrow(column: &Column) -> Option<&'static str> {
-    (column.head == "all at once").then_some("wide")
 }
 
 /// What stands below a row is set in.

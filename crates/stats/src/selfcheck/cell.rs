@@ -114,10 +114,10 @@ fn refused(verdict: &Verdict) -> Option<&'static str> {
 }
 
 impl Outcome {
-    /// Any false cost or gain by Holm's procedure over all comparisons (of which none costs).
+    /// Any false cost or gain whose interval holds with those of all comparisons (of which none costs).
     pub fn any_false(outcomes: &[&Outcome]) -> bool {
         let all: Vec<&Concluded> = outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
-        let significant = family::holm(&all.iter().map(|one| one.p).collect::<Vec<_>>());
+        let significant = family::significant(&all.iter().map(|one| one.p).collect::<Vec<_>>());
         all.iter()
             .zip(significant)
             .any(|(one, sure)| sure && matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains))

@@ -108,7 +108,9 @@ impl EngineError {
     pub fn code(&self) -> u8 {
         match self {
             EngineError::Load(LoadError::Unfit(_)) | EngineError::Unfit(_) => exit::BAD_INPUT,
-            EngineError::Load(LoadError::System { action: "open", .. }) => exit::BAD_INPUT,
+            EngineError::Load(LoadError::System { action: "open", source, .. }) => {
+                exit::of_io("", source).code
+            }
             EngineError::Missing(_) => exit::UNMET_NEED,
             _ => exit::MEASUREMENT_FAILED,
         }
@@ -117,7 +119,12 @@ impl EngineError {
 
 impl From<EngineError> for Failed {
     fn from(error: EngineError) -> Failed {
-        Failed { code: error.code(), message: error.to_string() }
+        match &error {
+            EngineError::Load(LoadError::System { action: "open", path, source }) => {
+                exit::of_io(format!("cannot open {}", path.display()), source)
+            }
+            _ => Failed { code: error.code(), message: error.to_string() },
+        }
     }
 }
 

@@ -91,7 +91,10 @@ impl ManagedResource for MakeFile {
 
 impl MakeFile {
     /// The marker of the file that is there, if it is one of ours and as large as this.
-    fn reusable(&self) -> Result<Option<marker::Marker>> {
+    ///
+    /// # Errors
+    /// Another file is there.
+    pub fn reusable(&self) -> Result<Option<marker::Marker>> {
         let path = self.path.display();
         if self.path.symlink_metadata().is_err() {
             return Ok(None);
