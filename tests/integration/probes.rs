@@ -1,6 +1,6 @@
 //! Probes of places: processors, memory and kernel of this host and of a guest, as a user runs them.
 
-use crate::rig::{Rig, can, can_run, flat, is_root, process_of, says, signal, wait, words};
+use crate::rig::{Rig, can, can_boot, can_run, flat, is_root, process_of, says, signal, wait, words};
 use crate::sshd::Sshd;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -26,6 +26,27 @@ fn a_place_without_a_device_is_measured_by_probes() {
     assert!(slices.iter().all(|slice| slice["samples"].is_array()) && !slices.is_empty());
     let text = rig.expect(0, &["report", &rig.last_id(), "-v"]);
     assert!(text.contains("passes/s") && !text.contains("IOPS") && !text.contains("same limit"), "{text}");
+}
+
+/// Work that is made anew for each slice (`integer`, `exec`) and work that lasts, in guests that share processors.
+#[test]
+fn guests_are_measured_side_by_side_by_probes() {
+    let _alone = crate::rig::alone();
+    if !can_boot() {
+        return;
+    }
+    let rig = Rig::new();
+    let guests = "cpu | vm(memory=256MiB,vcpus=2) x2";
+    let probes = ["--probe", "integer,exec,wakeup", "--numjobs", "2"];
+    let report = rig.json(&[&["run", guests][..], &probes, QUICK].concat());
+    for workload in report["workloads"].as_array().unwrap() {
+        assert!(workload["rows"][0]["iops"]["value"].as_f64().unwrap() > 0.0, "{workload}");
+        assert_eq!(workload["crowds"][0]["places"], 2, "{workload}");
+    }
+    for slice in rig.records("slice") {
+        assert!(slice["together"].as_f64().unwrap() >= 0.99, "{slice}");
+        assert_eq!(slice["parts"].as_array().unwrap().len(), 2, "{slice}");
+    }
 }
 
 #[test]

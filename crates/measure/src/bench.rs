@@ -8,7 +8,7 @@ use super::observer::{Event, Observer};
 use super::places::{Places, Reached, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
-use super::together::{self, Together};
+use super::together::{self, CommonSlice, Together};
 use super::traffic::{PlaceReadings, Traffic};
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
@@ -18,8 +18,8 @@ use iotax_model::record::{
     ThreadId, Value, Warning, WorkerUp,
 };
 use iotax_model::scenario::{Engine, Workload};
-use iotax_probe::ProbeSpec;
 use iotax_probe::net::Exchange;
+use iotax_probe::{ProbeSpec, Unit};
 use iotax_stats::rounds::Part;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::Stop;
@@ -47,6 +47,11 @@ const MOST_STOPS: u32 = 20;
 /// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
 /// fio's trials are a command over ssh each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
+/// A start that was learned is no longer than this: half of it is more than a guest waits for a processor.
+const MOST_LEARNED_NS: u64 = 1_000_000_000;
+/// By so small a part a learned start becomes shorter with each slice that ran in time: a start that is just too short then makes 4 of
+/// 100 slices run again.
+const UNLEARNED_PART: u64 = 32;
 /// A slice that lasts so much longer than asked for is reported.
 const OVERDUE: Duration = Duration::from_secs(20);
 
@@ -159,7 +164,14 @@ pub struct Start {
 impl Start {
     /// The least start of a try. Who is late by a part of it is in time: a longer one where places wait for processors.
     fn tried_ns(&self, least_ns: u64, attempt: u32) -> u64 {
-        self.learned_ns.max(least_ns) << attempt
+        let longer_ns = self.learned_ns.max(least_ns).saturating_mul(1 << attempt);
+        longer_ns.min(MOST_LEARNED_NS.max(least_ns))
+    }
+
+    /// Keeps the start of the try that sufficed, somewhat shorter where the first did.
+    fn learn(&mut self, least_ns: u64, attempt: u32) {
+        let sufficed_ns = self.tried_ns(least_ns, attempt);
+        self.learned_ns = if attempt == 0 { sufficed_ns - sufficed_ns / UNLEARNED_PART } else { sufficed_ns };
     }
 }
 
@@ -488,12 +500,15 @@ impl Bench<'_> {
             let last = attempt == together::tries(bound);
             if together.is_enough() || (last && together.is_told()) {
                 let least_ns = self.least_discard_ns();
-                let start = self.starts.entry(worker).or_default();
-                start.learned_ns = start.tried_ns(least_ns, done.run_again);
+                self.starts.entry(worker).or_default().learn(least_ns, done.run_again);
                 return Ok(done);
             }
             if last {
                 return Err(together.gave_up().into());
+            }
+            if attempt > 1 {
+                let what = format!("{}: {}", self.ready[worker].stack, together.why_again(attempt));
+                observer.tell(Event::Phase { what });
             }
         }
     }
@@ -617,13 +632,13 @@ impl Bench<'_> {
         let start = self.starts.get(&worker).copied().unwrap_or_default();
         let discard_ns = start.tried_ns(self.least_discard_ns(), attempt).max(2 * start.drain_ns);
         let spec = SliceSpec::now(bound, discard_ns, flush);
+        let mut overdue = overdue(&ready.stack, &spec, observer);
         if let [member] = ready.members.as_slice() {
             let host =
                 |places: &mut Places| if on_host { cpu_times(places.get(&Place::Host)?) } else { Ok(None) };
             let before = host(self.places)?;
             let peer = &mut self.places.get(&member.place)?.peer;
-            let mut overdue = overdue(&ready.stack, bound, observer);
-            let ran = peer.slice_watched(worker as u32, &spec, slice_limit(bound), &mut overdue);
+            let ran = peer.slice_watched(worker as u32, &spec, slice_limit(&spec), &mut overdue);
             let ran = ran.map_err(Failed::from)?;
             let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
             let devices = vec![ran.devices.clone()];
@@ -631,8 +646,10 @@ impl Bench<'_> {
         }
         let members: Vec<Member> = self.members(worker).cloned().collect();
         let mut in_vain = 0;
-        let slices =
-            together::slice(self.places, &members, worker as u32, &spec, attempt, on_host, &mut in_vain);
+        let of_times =
+            self.workload.probe.as_ref().is_some_and(|probe| matches!(probe.unit(), Ok(Unit::Time(_))));
+        let asked = CommonSlice { worker: worker as u32, spec, attempt, on_host, of_times };
+        let slices = together::slice(self.places, &members, &asked, &mut in_vain, &mut overdue);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(in_vain));
         let slices = slices?;
         // Each takes twice its own drain for a start; all must take the same.
@@ -799,19 +816,23 @@ struct Served {
 }
 
 /// Reports a slice that is overdue, once.
-fn overdue<'a>(stack: &'a str, bound: Bound, observer: &'a mut dyn Observer) -> impl FnMut(Duration) + 'a {
-    let length = match bound {
-        Bound::Time { ns } => Duration::from_nanos(ns),
+fn overdue<'a>(
+    stack: &'a str,
+    spec: &SliceSpec,
+    observer: &'a mut dyn Observer,
+) -> impl FnMut(Duration) + 'a {
+    let length = match spec.bound {
+        Bound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
         Bound::Bytes { .. } => Duration::ZERO,
     };
-    let mut is_told = false;
+    let (limit, mut is_told) = (slice_limit(spec).as_secs(), false);
     move |under_way| {
         if !is_told && under_way > length + OVERDUE {
             is_told = true;
-            let (so_far, limit) = (under_way.as_secs(), slice_limit(bound).as_secs());
+            let so_far = under_way.as_secs();
             let text = format!(
-                "{stack}: a slice has not ended after {so_far} s: its storage hangs or is very slow; iotax ends the run \
-                 after {limit} s"
+                "{stack}: a slice has not ended after {so_far} s: it hangs or is very slow; iotax ends the run after \
+                 {limit} s"
             );
             observer.tell(Event::Warning { text });
         }
@@ -862,12 +883,13 @@ mod tests {
             }
         }
         let mut told = Told(Vec::new());
-        let mut second = overdue("ceph | rados", Bound::Time { ns: 1_000_000_000 }, &mut told);
+        let spec = SliceSpec::now(Bound::Time { ns: 1_000_000_000 }, 4_000_000_000, false);
+        let mut second = overdue("ceph | rados", &spec, &mut told);
         (1..=30).for_each(|seconds| second(Duration::from_secs(seconds)));
         drop(second);
         let [Event::Warning { text }] = told.0.as_slice() else { panic!("{:?}", told.0) };
-        assert!(text.starts_with("ceph | rados: a slice has not ended after 22 s"), "{text}");
-        assert!(text.ends_with("after 121 s"), "{text}");
+        assert!(text.starts_with("ceph | rados: a slice has not ended after 26 s"), "{text}");
+        assert!(text.ends_with("after 125 s"), "{text}");
     }
 
     #[test]
@@ -888,12 +910,30 @@ mod tests {
     fn a_start_doubles_with_every_try_and_is_kept() {
         let mut start = Start::default();
         assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 3)), (5, 40));
-        start.learned_ns = start.tried_ns(5, 3);
+        start.learn(5, 3);
         assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 1)), (40, 80));
         assert_eq!(
             (start.tried_ns(25, 0), start.tried_ns(50, 1)),
             (40, 100),
             "at a rate the least is another"
         );
+    }
+
+    #[test]
+    fn a_learned_start_is_bounded_and_becomes_shorter_while_slices_are_in_time() {
+        let mut start = Start::default();
+        for _ in 0..100 {
+            start.learn(LEAST_DISCARD_NS, 8);
+        }
+        assert_eq!(
+            (start.learned_ns, start.tried_ns(LEAST_DISCARD_NS, 8)),
+            (MOST_LEARNED_NS, MOST_LEARNED_NS)
+        );
+        for _ in 0..200 {
+            start.learn(LEAST_DISCARD_NS, 0);
+        }
+        assert_eq!(start.tried_ns(LEAST_DISCARD_NS, 0), LEAST_DISCARD_NS);
+        let longer = SliceSpec::now(Bound::Time { ns: 1_000_000_000 }, MOST_LEARNED_NS, false);
+        assert_eq!(slice_limit(&longer), Duration::from_secs(2) + SLICE_GRACE);
     }
 }

@@ -433,7 +433,7 @@ impl Session<'_> {
         self.observer.tell(Event::Phase { what: format!("{}, {seconds} s", kind.words()) });
         let bound = Bound::Time { ns: (seconds * 1e9) as u64 };
         let slice = SliceSpec::now(bound, NETWORK_DISCARD_NS, false);
-        let ran = peer.slice(0, &slice, slice_limit(bound)).map_err(Failed::from)?;
+        let ran = peer.slice(0, &slice, slice_limit(&slice)).map_err(Failed::from)?;
         peer.end(0).map_err(Failed::from)?;
         if let Some(end) = &ready.far_end {
             places.get(&end.place)?.peer.unlisten(0).map_err(Failed::from)?;
@@ -480,7 +480,7 @@ impl Session<'_> {
             }
             let bound = tape.next(left);
             let spec = SliceSpec::now(bound, 0, false);
-            let ran = peer.slice(0, &spec, slice_limit(bound)).map_err(Failed::from)?;
+            let ran = peer.slice(0, &spec, slice_limit(&spec)).map_err(Failed::from)?;
             let first = ran.result.first_error.as_deref().unwrap_or("no message");
             let errors = ran.result.errors;
             ensure!(

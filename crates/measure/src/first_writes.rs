@@ -234,7 +234,7 @@ impl Pass<'_> {
             }
             let bound = Bound::Bytes { bytes: self.stretch.min(bytes - done.bytes) };
             let spec = SliceSpec::now(bound, 0, true);
-            let result = peer.slice(WORKER, &spec, slice_limit(bound)).map_err(Failed::from)?.result;
+            let result = peer.slice(WORKER, &spec, slice_limit(&spec)).map_err(Failed::from)?.result;
             let first = result.first_error.unwrap_or_else(|| "no words".into());
             let failed =
                 || Failed::measurement(format!("{what} on {place}: {} failed: {first}", result.errors));

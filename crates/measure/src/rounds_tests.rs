@@ -47,6 +47,8 @@ struct Machine {
     falls: (f64, u32),
     /// I/Os that fail in each slice of the host's.
     failures: u64,
+    /// Of so many tries of slices in several places, one place begins half a second late.
+    late: u32,
 }
 
 struct Simulated {
@@ -106,6 +108,10 @@ impl LoadEngine for Worker {
             discarded_ns: if matches!(spec.bound, Bound::Time { .. }) { spec.min_discard_ns } else { 0 },
             ..SliceResult::default()
         };
+        if spec.begin_ns.is_some() && self.rate == LATECOMERS_RATE && machine.late > 0 {
+            machine.late -= 1;
+            result.window_start_ns = 500_000_000;
+        }
         let direction = if spec.flush { &mut result.write } else { &mut result.read };
         (direction.ios, direction.bytes) = (ios, ios * 4096);
         (0..ios.min(100)).for_each(|_| direction.latency.record((1e9 / rate) as u64));
@@ -227,6 +233,7 @@ struct Rig {
     hosts: Vec<(&'static str, Option<u32>)>,
     slices: Vec<Slice>,
     records: Vec<Record>,
+    told: Told,
 }
 
 fn ready(index: usize, place: &str, path: &str) -> Ready {
@@ -258,6 +265,7 @@ impl Rig {
             stands_in: None,
             falls: (0.0, 0),
             failures: 0,
+            late: 0,
         };
         Rig {
             machine: Arc::new(Mutex::new(machine)),
@@ -277,6 +285,7 @@ impl Rig {
             hosts: Vec::new(),
             slices: Vec::new(),
             records: Vec::new(),
+            told: Told::default(),
         }
     }
 
@@ -343,7 +352,7 @@ impl Rig {
             steady: None,
             precondition: self.precondition,
             stream: 0,
-            observer: &mut Told::default(),
+            observer: &mut self.told,
             stop: &self.stop,
         };
         let ended = visit.measure(progress, until);
@@ -360,6 +369,9 @@ impl Rig {
     }
 }
 
+/// The rate of the place that is late, where one is.
+const LATECOMERS_RATE: f64 = 30_001.0;
+
 /// Three hosts that load together against one of them alone, of which `lost` goes after so many slices.
 fn three_hosts(lost: &'static str, after: u32) -> Rig {
     let mut rig = Rig::new(1.0);
@@ -370,6 +382,34 @@ fn three_hosts(lost: &'static str, after: u32) -> Rig {
     // Load is simulated, when it begins is not: of a long slice a late beginning is a small part.
     rig.measure = MeasureSpec { slice_ns: Some(500_000_000), ..MeasureSpec::default() };
     rig
+}
+
+#[test]
+fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
+    let mut rig = three_hosts("none", 0);
+    rig.ready[1].members[2] = ready(1, "ssh:c", "/30001").members.remove(0);
+    rig.measure.matched_rate = 0.0;
+    rig.machine.lock().unwrap().late = 8;
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(120.0)), Ended::Visit);
+    let together: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.stack == "stack1").collect();
+    assert_eq!((together[0].run_again, together[0].discarded_ns), (8, 1_000_000_000));
+    assert!(together.iter().all(|slice| slice.discarded_ns <= 1_000_000_000));
+    // Other work on the machine makes more of them late.
+    let in_time: Vec<_> =
+        together.windows(2).filter(|pair| pair.iter().all(|slice| slice.run_again == 0)).collect();
+    assert!(in_time.len() > 10, "{} of {}", in_time.len(), together.len());
+    for pair in in_time {
+        let shorter_ns = pair[0].discarded_ns - pair[0].discarded_ns / 32;
+        assert_eq!(pair[1].discarded_ns, shorter_ns.max(5_000_000));
+    }
+    let told = rig.told.0.iter().filter_map(|event| match event {
+        Event::Phase { what } if what.contains("run again") => Some(what.as_str()),
+        _ => None,
+    });
+    let told: Vec<&str> = told.collect();
+    assert!(told.len() >= 7, "{told:?}");
+    let first = "stack1: ssh:c started 500";
+    assert!(told[0].starts_with(first) && told[0].contains("(try 3 of 9, with a longer start)"), "{told:?}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use iotax_steps::wire::message::Ran;
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -33,10 +34,24 @@ const TRIES: u32 = 9;
 const MOST_DOUBLINGS: u32 = 4;
 /// And one by bytes, every try of which is written.
 const TRIES_BY_BYTES: u32 = 2;
+/// How often is told that places still work.
+const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
 /// How often a slice is tried.
 pub fn tries(bound: Bound) -> u32 {
     if matches!(bound, Bound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
+}
+
+/// A slice as several places are asked for it.
+pub(super) struct CommonSlice {
+    pub worker: u32,
+    pub spec: SliceSpec,
+    /// How many tries of it there were: each starts with a longer lead.
+    pub attempt: u32,
+    /// Whether this host is not among the places but some of its guests are, so that its CPU time is read.
+    pub on_host: bool,
+    /// Whether its units are times, so that the window of each place is their sum.
+    pub of_times: bool,
 }
 
 /// How several places ran one slice.
@@ -80,6 +95,17 @@ impl Together {
         }
     }
 
+    /// Says why the slice is run again, after so many tries.
+    pub fn why_again(&self, tried: u32) -> String {
+        let Together { ends: [first, last], .. } = self;
+        format!(
+            "{last} started {} after {first}, so the slice is run again (try {} of {}, with a longer start)",
+            show_ns(self.apart_ns as f64),
+            tried + 1,
+            tries(self.bound)
+        )
+    }
+
     /// That again and again its places did no better than this.
     pub fn gave_up(&self) -> Failed {
         let Together { share, ends: [first, last], .. } = self;
@@ -95,31 +121,30 @@ impl Together {
     }
 }
 
-/// Runs a slice of `worker` in all places. Each attempt starts with a longer lead. `on_host`: this host is not among the places but
-/// some of its guests are, so its CPU time is read. `in_vain`: the bytes that a failed attempt wrote.
+/// Runs a slice in all places. `in_vain`: the bytes that a failed attempt wrote. `under_way` gets each second how long it has been
+/// under way.
 ///
 /// # Errors
 /// When a peer is lost or refuses.
 pub(super) fn slice(
     places: &mut Places,
     members: &[Member],
-    worker: u32,
-    spec: &SliceSpec,
-    attempt: u32,
-    on_host: bool,
+    asked: &CommonSlice,
     in_vain: &mut u64,
+    under_way: &mut dyn FnMut(Duration),
 ) -> Result<Slices> {
     let loaded: Vec<&Place> = members.iter().map(|member| &member.place).collect();
-    let spec = &SliceSpec { bound: shared_out(spec.bound, loaded.len() as u64), ..*spec };
-    let all: Vec<&Place> = loaded.iter().copied().chain(on_host.then_some(&Place::Host)).collect();
+    let spec = SliceSpec { bound: shared_out(asked.spec.bound, loaded.len() as u64), ..asked.spec };
+    let asked = CommonSlice { spec, ..*asked };
+    let all: Vec<&Place> = loaded.iter().copied().chain(asked.on_host.then_some(&Place::Host)).collect();
     let mut reached = places.several(&all)?;
-    let host = if on_host { reached.pop() } else { None };
+    let host = if asked.on_host { reached.pop() } else { None };
     let on_this_host = loaded.iter().filter(|place| !place.is_ssh()).count();
-    let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt, on_this_host)?;
+    let (answers, host_cpu) = ask_all(&mut reached, host, &asked, turns(on_this_host), under_way)?;
     *in_vain = answers.iter().flatten().map(|(ran, _)| ran.result.write.bytes).sum();
     let answers = answers.into_iter().collect::<Result<Vec<Answer>>>()?;
     *in_vain = 0;
-    let (ran, together) = merged(&loaded, &answers, spec.bound).context("no places")?;
+    let (ran, together) = merged(&loaded, &answers, spec.bound, asked.of_times).context("no places")?;
     let host_cpu = of_machines(&loaded, &answers, host_cpu);
     let devices = answers.into_iter().map(|(ran, _)| ran.devices).collect();
     Ok(Slices { ran, host_cpu, together: Some(together), devices })
@@ -152,10 +177,9 @@ fn shared_out(bound: Bound, places: u64) -> Bound {
 fn ask_all(
     places: &mut [&mut Reached],
     host: Option<&mut Reached>,
-    worker: u32,
-    spec: &SliceSpec,
-    attempt: u32,
-    on_this_host: usize,
+    asked: &CommonSlice,
+    turns: u64,
+    under_way: &mut dyn FnMut(Duration),
 ) -> Result<(Vec<Result<Answer>>, Option<CpuTimes>)> {
     let mut slowest_ns = 0;
     for place in places.iter_mut() {
@@ -164,21 +188,28 @@ fn ask_all(
         place.clock_offset_ns = clock.offset_ns;
         slowest_ns = slowest_ns.max(clock.round_trip_ns);
     }
-    let begin_ns = iotax_load::clock::now()
-        + (lead_ns(places.len(), turns(on_this_host), slowest_ns) << attempt.min(MOST_DOUBLINGS));
-    let limit = slice_limit(spec.bound);
-    let ask = |place: &mut Reached| {
+    let asked_ns = iotax_load::clock::now();
+    let begin_ns = asked_ns + (lead_ns(places.len(), turns, slowest_ns) << asked.attempt.min(MOST_DOUBLINGS));
+    let ask = |place: &mut Reached, _answers: Sender<()>| {
         let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));
-        let ran = place.peer.slice(worker, &SliceSpec { begin_ns, ..*spec }, limit).map_err(Failed::from)?;
+        let spec = SliceSpec { begin_ns, ..asked.spec };
+        let ran = place.peer.slice(asked.worker, &spec, slice_limit(&spec)).map_err(Failed::from)?;
         Ok((ran, place.clock_offset_ns))
     };
     std::thread::scope(|scope| {
-        let asked: Vec<_> = places.iter_mut().map(|place| scope.spawn(|| ask(place))).collect();
+        let (answers, answered) = channel();
+        let ask = &ask;
+        let places = places.iter_mut().map(|place| (place, answers.clone()));
+        let asked: Vec<_> = places.map(|(place, answers)| scope.spawn(move || ask(place, answers))).collect();
+        drop(answers);
         // Between the asking and the common start nobody works: it is in no CPU time.
         let wait_ns = begin_ns.saturating_sub(iotax_load::clock::now() + READY_BEFORE_NS);
         std::thread::sleep(Duration::from_nanos(wait_ns));
         let mut host = Host(host);
         let before = host.cpu_times()?;
+        while answered.recv_timeout(WATCHED_EVERY) == Err(RecvTimeoutError::Timeout) {
+            under_way(Duration::from_nanos(iotax_load::clock::now() - asked_ns));
+        }
         let answers = asked.into_iter().map(joined).collect();
         let host_cpu = before.zip(host.cpu_times()?).map(|(from, to)| to.since(from));
         Ok((answers, host_cpu))
@@ -209,11 +240,11 @@ fn lead_ns(places: usize, turns: u64, slowest_ns: u64) -> u64 {
     (LEAST_LEAD_NS + places as u64 * LEAD_EACH_NS) * turns + 2 * slowest_ns
 }
 
-/// One result of all, its window in the host's time. Timed windows are of one length and lie as good as at one time; that of
-/// slices by bytes goes from the first submission to the last acknowledgement.
-fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
+/// One result of all, its window in the host's time. Timed windows lie as good as at one time and are of one length, those of probes
+/// but for a part of a unit; that of slices by bytes goes from the first submission to the last acknowledgement.
+fn merged(places: &[&Place], answers: &[Answer], bound: Bound, of_times: bool) -> Option<(Ran, Together)> {
     let start = |(ran, offset): &Answer| ran.result.window_start_ns.saturating_add_signed(-offset);
-    let end = |answer: &Answer| start(answer) + answer.0.result.window_ns;
+    let end = |answer: &Answer| start(answer) + planned_ns(&answer.0.result, bound, of_times);
     let flushed = |answer: &Answer| Some(end(answer) + answer.0.result.flush_ns?);
     let starts = || places.iter().zip(answers.iter().map(start));
     let (&first_place, first) = starts().min_by_key(|(_, at)| *at)?;
@@ -221,7 +252,8 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
     let last = answers.iter().map(end).max()?;
     let shared = answers.iter().map(end).min()?.saturating_sub(latest);
     let window_ns = match bound {
-        Bound::Time { .. } => answers.first()?.0.result.window_ns,
+        Bound::Time { .. } if of_times => answers.iter().map(|(ran, _)| ran.result.window_ns).sum(),
+        Bound::Time { .. } => mean_window(answers)?,
         Bound::Bytes { .. } => last - first,
     };
     let mut all = SliceResult { window_start_ns: first, window_ns, ..SliceResult::default() };
@@ -239,7 +271,7 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
     all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
     let part = |(place, (ran, _)): (&&Place, &Answer)| SlicePart {
         place: (*place).clone(),
-        ios: ran.result.directions().iter().map(|one| one.ios).sum(),
+        ios: units(&ran.result),
         bytes: ran.result.directions().iter().map(|one| one.bytes).sum(),
         reads: ran.result.read.ios,
         writes: ran.result.write.ios,
@@ -265,6 +297,32 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
     Some((Ran { result: all, cpu, ..Ran::default() }, together))
 }
 
+/// Returns the length that a window was to have, where times or whole units of work alone make it another, and else the one that
+/// it has.
+fn planned_ns(result: &SliceResult, bound: Bound, of_times: bool) -> u64 {
+    let is_within_a_unit = |ns: u64| ns.abs_diff(result.window_ns) <= result.window_ns / units(result).max(1);
+    match bound {
+        Bound::Time { ns } if of_times || is_within_a_unit(ns) => ns,
+        _ => result.window_ns,
+    }
+}
+
+/// Returns the window in which the units of all were done at the sum of their rates.
+fn mean_window(answers: &[Answer]) -> Option<u64> {
+    let first_ns = answers.first()?.0.result.window_ns;
+    let of = |(ran, _): &Answer| {
+        let units = units(&ran.result) as f64;
+        [units, units / ran.result.window_ns.max(1) as f64]
+    };
+    let [units, rate] =
+        answers.iter().map(of).fold([0.0, 0.0], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+    Some(if rate > 0.0 { (units / rate).round() as u64 } else { first_ns })
+}
+
+fn units(result: &SliceResult) -> u64 {
+    result.directions().iter().map(|one| one.ios).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,7 +344,7 @@ mod tests {
         let of = |places: [Place; 2], host| {
             let answers = [answer(0, 1000, 10, 0), answer(0, 1000, 10, 0)];
             let places = places.each_ref();
-            let cpu = merged(&places, &answers, Bound::Time { ns: 1000 }).unwrap().0.cpu;
+            let cpu = merged(&places, &answers, Bound::Time { ns: 1000 }, false).unwrap().0.cpu;
             let ns = |cpu: Option<CpuTimes>| cpu.map(|cpu| cpu.user_ns);
             (ns(cpu), ns(of_machines(&places, &answers, host)))
         };
@@ -307,7 +365,7 @@ mod tests {
     }
 
     fn merged_of(places: [&str; 2], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
-        merged(&places.map(Place::from).each_ref(), answers, bound)
+        merged(&places.map(Place::from).each_ref(), answers, bound, false)
     }
 
     #[test]
@@ -336,6 +394,35 @@ mod tests {
             ),
             "{words}"
         );
+    }
+
+    /// Whole units take another time in each place: 19 of them 20.9 ms, and 4 of them 17.5 ms.
+    #[test]
+    fn windows_of_whole_units_are_at_one_time_if_they_begin_so() {
+        let bound = Bound::Time { ns: 20_000_000 };
+        let answers = [answer(10_000, 20_900_000, 19, 0), answer(10_000, 17_500_000, 4, 0)];
+        let (Ran { result, .. }, together) = merged_of(["vm0", "vm1"], &answers, bound).unwrap();
+        assert!(together.share == 1.0 && together.is_enough(), "{together:?}");
+        let rate = 19.0_f64 / 20_900_000.0 + 4.0 / 17_500_000.0;
+        assert_eq!(
+            (result.read.ios, result.window_ns),
+            (23, (23.0 / rate).round() as u64),
+            "the sum of both rates"
+        );
+        assert_eq!((together.parts[1].ios, together.parts[1].window_ns), (4, 17_500_000));
+        // A window that lacks more than a unit is another window.
+        let other = [answer(10_000, 20_000_000, 20, 0), answer(10_000, 14_000_000, 14, 0)];
+        assert!(!merged_of(["vm0", "vm1"], &other, bound).unwrap().1.is_enough());
+    }
+
+    /// Ten wake-ups that were 100 late each, and 30 that were 500 late.
+    #[test]
+    fn times_of_all_places_are_one_sum() {
+        let answers = [answer(10_000, 1000, 10, 0), answer(10_000, 15_000, 30, 0)];
+        let places = ["vm0", "vm1"].map(Place::from);
+        let bound = Bound::Time { ns: 2_000_000 };
+        let (Ran { result, .. }, together) = merged(&places.each_ref(), &answers, bound, true).unwrap();
+        assert_eq!((result.read.ios, result.window_ns, together.share), (40, 16_000, 1.0), "400 each");
     }
 
     #[test]

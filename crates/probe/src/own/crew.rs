@@ -1,11 +1,12 @@
-//! The resident threads of a probe: each sits on one processor, does batches of units of about a millisecond, and counts
-//! those that began within the window. A batch that a stall draws out draws the window out too, so a rate is never too high.
+//! The resident threads of a probe: each sits on one processor and does batches of units of about a millisecond. A window is where it
+//! was planned, in every place: a batch across one of its ends counts by the share of its time that lies inside.
 
 use super::{Make, Work};
 use crate::{Probe, ProbeError, ProbeSpec};
 use iotax_load::cpu::Cpu;
 use iotax_load::{Bound, Direction, Histogram, SliceResult, SliceSpec, clock};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,15 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Threads begin together so long behind the order, each with time to wake.
 const LEAD_NS: u64 = 300_000;
 
-/// What a thread is asked for.
-#[derive(Clone, Copy)]
-enum Order {
-    /// To get ready.
-    Prepare,
-    Run(Run),
-}
-
-/// A slice.
+/// A slice, as a thread is asked for it.
 #[derive(Clone, Copy)]
 struct Run {
     begin_ns: u64,
@@ -33,19 +26,27 @@ struct Run {
     window_ns: u64,
 }
 
+impl Run {
+    /// Returns the window of a thread that woke at `woke_ns`. Whoever is late by half of the discarded start at most catches up.
+    fn window(&self, woke_ns: u64) -> Range<u64> {
+        let is_late = woke_ns > self.begin_ns + self.discard_ns / 2;
+        let from_ns = if is_late { woke_ns } else { self.begin_ns } + self.discard_ns;
+        from_ns..from_ns + self.window_ns
+    }
+}
+
 /// What a thread did.
 struct Share {
     start_ns: u64,
-    window_ns: u64,
-    units: u64,
-    discarded: u64,
+    units: f64,
+    discarded: f64,
     times: Histogram,
     cpu: Cpu,
 }
 
 struct Member {
-    orders: Sender<Order>,
-    shares: Receiver<Result<Option<Share>, ProbeError>>,
+    orders: Sender<Run>,
+    shares: Receiver<Result<Share, ProbeError>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -73,7 +74,7 @@ impl Crew {
     }
 
     /// All do it at once.
-    fn all(&self, order: Order, limit: Duration) -> Result<Vec<Option<Share>>, ProbeError> {
+    fn all(&self, order: Run, limit: Duration) -> Result<Vec<Share>, ProbeError> {
         for member in &self.members {
             member.orders.send(order).map_err(|_| gone())?;
         }
@@ -108,7 +109,7 @@ impl Member {
         cpu: u32,
         make: Make,
     ) -> Result<(Member, Receiver<Result<u64, ProbeError>>), ProbeError> {
-        let (orders, asked) = channel::<Order>();
+        let (orders, asked) = channel::<Run>();
         let (answer, shares) = channel();
         let (tell, ready) = channel();
         let spec = spec.clone();
@@ -124,15 +125,14 @@ impl Member {
             if tell.send(Ok(work.bytes())).is_err() {
                 return;
             }
-            while let Ok(order) = asked.recv() {
-                let done = match order {
-                    Order::Prepare if work.lasts() => Ok(None),
-                    Order::Prepare => make(&spec).map(|made| {
-                        work = made;
-                        None
-                    }),
-                    Order::Run(run) => slice(&mut *work, batch, run).map(Some),
-                };
+            while let Ok(run) = asked.recv() {
+                let done = slice(&mut *work, batch, run).and_then(|share| {
+                    // Made after a slice and not before one: places begin together some milliseconds after they are asked.
+                    if !work.lasts() {
+                        work = make(&spec)?;
+                    }
+                    Ok(share)
+                });
                 if answer.send(done).is_err() {
                     return;
                 }
@@ -160,44 +160,52 @@ fn sit(cpu: u32) -> Result<(), ProbeError> {
     sched_setaffinity(None, &set).map_err(|error| super::refused(&format!("run on processor {cpu}"), error))
 }
 
-/// Units that take about a batch's time: a power of two, so that the two places of a comparison mostly take the same.
+/// Units that take about a batch's time: a power of two, so that the two places of a comparison mostly take the same. A stall makes no
+/// batch long: only one that is so twice is long enough.
 fn calibrated(work: &mut dyn Work) -> Result<u64, ProbeError> {
-    let mut units = 1;
-    loop {
+    let mut is_long = |units| -> Result<bool, ProbeError> {
         let began = clock::now();
         work.batch(units, &mut Histogram::new())?;
-        if clock::now() - began >= BATCH_NS * 7 / 10 || units >= 1 << 28 {
-            return Ok(units);
-        }
+        Ok(clock::now() - began >= BATCH_NS * 7 / 10)
+    };
+    let mut units = 1;
+    while units < 1 << 28 && !(is_long(units)? && is_long(units)?) {
         units *= 2;
     }
+    Ok(units)
 }
 
-fn slice(work: &mut dyn Work, batch: u64, order: Run) -> Result<Share, ProbeError> {
-    let mut unused = Histogram::new();
-    clock::wait_until(order.begin_ns);
-    let cpu = Cpu::of_thread();
-    let mut discarded = 0;
-    while clock::now() < order.begin_ns + order.discard_ns {
-        work.batch(batch, &mut unused)?;
-        discarded += work.counted(batch);
-    }
-    let (start_ns, mut units, mut times) = (clock::now(), 0, Histogram::new());
-    let mut before = start_ns;
-    while before < start_ns + order.window_ns {
-        work.batch(batch, &mut times)?;
+fn slice(work: &mut dyn Work, batch: u64, run: Run) -> Result<Share, ProbeError> {
+    let (mut times, mut unused) = (Histogram::new(), Histogram::new());
+    clock::wait_until(run.begin_ns);
+    let (cpu, mut before) = (Cpu::of_thread(), clock::now());
+    let window = run.window(before);
+    let (mut units, mut discarded) = (0.0, 0.0);
+    while before < window.end {
+        let times = if before < window.start { &mut unused } else { &mut times };
+        work.batch(batch, times)?;
         let now = clock::now();
-        units += work.counted(batch);
+        let counted = work.counted(batch) as f64;
+        let inside = counted * share_inside(before..now, &window);
+        (units, discarded) = (units + inside, discarded + counted - inside);
         before = now;
     }
-    Ok(Share {
-        start_ns,
-        window_ns: before - start_ns,
-        units,
-        discarded,
-        times,
-        cpu: Cpu::of_thread().since(cpu),
-    })
+    Ok(Share { start_ns: window.start, units, discarded, times, cpu: Cpu::of_thread().since(cpu) })
+}
+
+/// Returns the share of a batch's time that lies in the window.
+fn share_inside(batch: Range<u64>, window: &Range<u64>) -> f64 {
+    let inside_ns = batch.end.min(window.end).saturating_sub(batch.start.max(window.start));
+    inside_ns as f64 / (batch.end - batch.start).max(1) as f64
+}
+
+/// Returns whole units, and the time that these take at the rate of `units` in `window_ns`: rounding changes no rate.
+fn whole_units(units: f64, window_ns: u64) -> (u64, u64) {
+    if units <= 0.0 {
+        return (0, window_ns);
+    }
+    let whole = units.round().max(1.0);
+    (whole as u64, (window_ns as f64 * whole / units).round() as u64)
 }
 
 impl Probe for Crew {
@@ -205,33 +213,30 @@ impl Probe for Crew {
         self.spec.to_string()
     }
 
-    /// The window is that of the first thread; what others did in theirs counts in proportion.
+    /// The window is that of the last thread to begin, but for a part of a unit.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let Bound::Time { ns: window_ns } = spec.bound else {
             return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
         };
-        self.all(Order::Prepare, PATIENCE)?;
         let begin_ns = spec.begin_ns.unwrap_or(clock::now() + LEAD_NS);
-        let order = Run { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
+        let run = Run { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
         let limit = Duration::from_nanos(spec.min_discard_ns + window_ns) + PATIENCE;
-        let shares: Vec<Share> = self.all(Order::Run(order), limit)?.into_iter().flatten().collect();
-        let window_ns = shares[0].window_ns;
+        let shares = self.all(run, limit)?;
+        let sum = |of: fn(&Share) -> f64| shares.iter().map(of).sum::<f64>();
+        let (ios, window_ns) = whole_units(sum(|share| share.units), window_ns);
         let mut result = SliceResult {
-            window_start_ns: shares[0].start_ns,
+            window_start_ns: shares.iter().map(|share| share.start_ns).max().unwrap_or(begin_ns),
             window_ns,
             discarded_ns: spec.min_discard_ns,
+            discarded_ios: sum(|share| share.discarded).round() as u64,
+            read: Direction { ios, bytes: ios * self.bytes, ..Direction::default() },
             ..SliceResult::default()
         };
-        let mut read = Direction::default();
         for share in &shares {
-            read.ios += (share.units as f64 * window_ns as f64 / share.window_ns as f64).round() as u64;
-            read.latency.merge(&share.times);
-            result.discarded_ios += share.discarded;
+            result.read.latency.merge(&share.times);
             result.cpu_user_ns += share.cpu.user_ns;
             result.cpu_system_ns += share.cpu.system_ns;
         }
-        read.bytes = read.ios * self.bytes;
-        result.read = read;
         Ok(result)
     }
 }
@@ -247,13 +252,14 @@ mod tests {
 
     static MADE: AtomicU32 = AtomicU32::new(0);
 
+    /// Sleeps, each unit for a millisecond.
     struct Idle {
         lasts: bool,
     }
 
     impl Work for Idle {
-        fn batch(&mut self, _: u64, _: &mut Histogram) -> Result<(), ProbeError> {
-            std::thread::sleep(Duration::from_millis(1));
+        fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
+            std::thread::sleep(Duration::from_millis(units));
             Ok(())
         }
 
@@ -262,10 +268,14 @@ mod tests {
         }
     }
 
-    /// How often it is made for three slices.
+    fn crew(make: Make) -> Crew {
+        Crew::start(&ProbeSpec::parse("integer").unwrap(), make).unwrap()
+    }
+
+    /// Returns how often work is made for three slices.
     fn made(make: Make) -> u32 {
         let before = MADE.load(Ordering::Relaxed);
-        let mut crew = Crew::start(&ProbeSpec::parse("integer").unwrap(), make).unwrap();
+        let mut crew = crew(make);
         for _ in 0..3 {
             crew.slice(&SliceSpec::now(Bound::Time { ns: 2_000_000 }, 0, false)).unwrap();
         }
@@ -280,5 +290,46 @@ mod tests {
         }
         assert_eq!(made(|_| idle(false)), 4);
         assert_eq!(made(|_| idle(true)), 1);
+    }
+
+    /// The start is so long that other work on the machine makes nobody late.
+    #[test]
+    fn a_slice_begins_as_planned_however_long_its_work_is_made() {
+        let mut crew = crew(|_| {
+            std::thread::sleep(Duration::from_millis(700));
+            Ok(Box::new(Idle { lasts: false }))
+        });
+        let (discard_ns, window_ns) = (1_000_000_000, 50_300_000);
+        for _ in 0..2 {
+            let begin_ns = clock::now() + 3_000_000;
+            let spec = SliceSpec::now(Bound::Time { ns: window_ns }, discard_ns, false);
+            let result = crew.slice(&SliceSpec { begin_ns: Some(begin_ns), ..spec }).unwrap();
+            assert_eq!(result.window_start_ns, begin_ns + discard_ns);
+            let unit_ns = result.window_ns / result.read.ios;
+            assert!(result.window_ns.abs_diff(window_ns) <= unit_ns, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_late_by_half_of_the_start_catches_up_and_others_begin_when_they_wake() {
+        let run = Run { begin_ns: 1000, discard_ns: 100, window_ns: 500 };
+        assert_eq!(run.window(900), 1100..1600);
+        assert_eq!(run.window(1050), 1100..1600);
+        assert_eq!(run.window(1051), 1151..1651);
+    }
+
+    #[test]
+    fn a_batch_across_an_end_of_the_window_counts_by_its_share() {
+        let window = 1000..2000;
+        let shares = [0..1000, 900..1100, 1500..1600, 1900..2300, 0..4000, 5..5];
+        assert_eq!(shares.map(|batch| share_inside(batch, &window)), [0.0, 0.5, 1.0, 0.25, 0.25, 0.0]);
+    }
+
+    #[test]
+    fn whole_units_keep_the_rate() {
+        assert_eq!(whole_units(2.5, 1000), (3, 1200));
+        assert_eq!(whole_units(0.1, 1000), (1, 10_000));
+        assert_eq!(whole_units(1e6 + 0.25, 1_000_000_000), (1_000_000, 999_999_750));
+        assert_eq!(whole_units(0.0, 1000), (0, 1000));
     }
 }

@@ -122,10 +122,10 @@ pub enum WireFault {
     Poisoned(String),
 }
 
-/// How long the host waits for a slice. Engines must give up before.
-pub fn slice_limit(bound: Bound) -> Duration {
-    let length = match bound {
-        Bound::Time { ns } => Duration::from_nanos(ns),
+/// How long the host waits for a slice, its discarded start included. Engines must give up before.
+pub fn slice_limit(spec: &SliceSpec) -> Duration {
+    let length = match spec.bound {
+        Bound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
         Bound::Bytes { .. } => BYTES_LENGTH,
     };
     length + SLICE_GRACE

@@ -411,7 +411,7 @@ pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError>
 
 /// How long the fio of a slice may run: its start, its end and a device that drains slowly are in it.
 fn limit_of(spec: &SliceSpec) -> Duration {
-    slice_limit(spec.bound).saturating_sub(BEFORE_HOST)
+    slice_limit(spec).saturating_sub(BEFORE_HOST)
 }
 
 /// The job comes on standard input, the report on standard output.

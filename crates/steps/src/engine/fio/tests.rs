@@ -141,7 +141,7 @@ fn fio_words_come_through_when_it_fails() {
 fn fio_is_ended_before_the_host_gives_up() {
     let bytes = SliceSpec { bound: Bound::Bytes { bytes: 1 << 30 }, ..time(0) };
     for spec in [time(1_000), time(60_000), bytes] {
-        let (limit, host) = (limit_of(&spec), slice_limit(spec.bound));
+        let (limit, host) = (limit_of(&spec), slice_limit(&spec));
         assert!(limit < host && limit > Duration::from_secs(60), "{spec:?}: {limit:?} of {host:?}");
     }
 }
