@@ -4,12 +4,11 @@
 mod pages;
 
 use super::report::{Destination, Form, folder_of, may_write_in, write_as};
-use super::{behind, columns, ratings, say, say_aside, say_in_colour};
+use super::{behind, columns, say, say_aside, say_in_colour};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use iotax_audit::audit::{Options, audit_by};
+use iotax_audit::audit::audit_by;
 use iotax_audit::rule;
-use iotax_hardware::ratings::{Ratings, known};
 use iotax_model::scenario::error::nearest;
 use iotax_report_audit::claims::{ENDINGS, List};
 use iotax_report_audit::{ALL, Audit, Severity, Skipped, View, by_name, digest, shown};
@@ -48,8 +47,6 @@ pub struct Args {
     /// Every figure with its status and why, into a file of .csv or .json
     #[arg(long, value_name = "FILE")]
     claims: Option<PathBuf>,
-    #[command(flatten)]
-    ratings: ratings::Given,
     /// List the rules: what each holds, and when it is silent
     #[arg(long)]
     rules: bool,
@@ -95,17 +92,16 @@ pub fn run(args: &Args) -> Result<u8> {
     let sources = sources(&args.page, std::io::stdin().is_terminal())?;
     let written: Vec<&Path> = args.to.file().into_iter().chain(args.claims.as_deref()).collect();
     kept(&sources, &written)?;
-    let ratings = args.ratings.over(known())?;
     let mut audit = Audit::default();
     if let Some((file, json)) = args.claims.as_deref().zip(as_json) {
         write_as(file, &mut |out| {
             let mut list = List::begin(out, json)?;
-            all(args, &ratings, &sources, Some(&mut list), &mut audit)?;
+            all(args, &sources, Some(&mut list), &mut audit)?;
             list.end()
         })?;
         say_aside(&format!("written: {}", file.display()));
     } else {
-        all(args, &ratings, &sources, None, &mut audit)?;
+        all(args, &sources, None, &mut audit)?;
     }
     let view = view(args);
     let text = (renderer.render)(&audit, &view);
@@ -184,12 +180,11 @@ fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
 /// Audits everything that was named. The only errors are those of writing the list.
 fn all(
     args: &Args,
-    ratings: &Ratings,
     sources: &[PathBuf],
     mut list: Option<&mut List>,
     audit: &mut Audit,
 ) -> std::io::Result<()> {
-    let options = Options { asked: &|id| args.asks(id), ratings };
+    let asked = |id: &str| args.asks(id);
     pages::each(sources, &mut |name, content| {
         let pages = match content {
             Content::Pages(pages) => pages,
@@ -205,7 +200,7 @@ fn all(
         };
         for page in pages {
             let name = page.name.clone();
-            match contained(|| audit_by(page, &options)) {
+            match contained(|| audit_by(page, &asked)) {
                 Ok(audited) => {
                     list.as_deref_mut().map(|list| list.page(&audited)).transpose()?;
                     audit.documents.push(digest(audited));

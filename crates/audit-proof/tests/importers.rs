@@ -20,7 +20,7 @@ type Fixture = (String, String);
 fn fixtures(all: bool) -> Vec<Fixture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../audit/fixtures");
     // Pages of people, what cases share, and the cases of rules are no outputs of one tool.
-    let mut others = vec!["people", "pool", "published", "rules"];
+    let mut others = vec!["cases", "people", "pool", "published", "rules"];
     others.extend(["fio", "iperf3"].iter().filter(|_| !all));
     let tools = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a folder").path());
     let is_tool = |path: &PathBuf| path.is_dir() && !others.iter().any(|other| path.ends_with(other));

@@ -4,69 +4,42 @@ use crate::claim::{Claim, Kind, Metric, Status};
 use crate::evidence::{Check, Evidence};
 use crate::finding::Finding;
 use crate::import::{self, Output};
-use crate::knowledge::ratings::{self, Ratings};
 use crate::link::grid;
 use crate::link::{self, Link};
 use crate::number::{Figure, Quantity, Unit};
 use crate::page::{Page, Unread};
-use crate::prose::{self, Clause};
+use crate::prose::{self, Sentence};
 use crate::rule;
 use crate::table::{self, Table};
 use std::ops::Range;
 
-/// What came out of one page.
 pub struct Audited {
-    /// The page, for quotes.
     pub page: Page,
-    /// Outputs of tools.
     pub outputs: Vec<Output>,
-    /// Tables.
     pub tables: Vec<Table>,
-    /// Every figure.
     pub claims: Vec<Claim>,
     /// What does not hold, in the order of the page.
     pub findings: Vec<Finding>,
-    /// What could not be read.
     pub unread: Vec<Unread>,
-    /// What sentences claim.
-    pub clauses: Vec<Clause>,
-    /// Derived figures with their operands.
     pub links: Vec<Link>,
 }
 
 impl Audited {
-    /// How many claims have that status.
     pub fn count(&self, status: Status) -> usize {
         self.claims.iter().filter(|claim| claim.status == status).count()
     }
 }
 
-/// By what a page is audited.
-pub struct Options<'a> {
-    /// Whether a rule is asked for, by its id. The others look all the same, since later rules build on what they correct; what
-    /// they say is left out, of the claims too.
-    pub asked: &'a dyn Fn(&str) -> bool,
-    /// What drives are rated at.
-    pub ratings: &'a Ratings,
-}
-
-impl Default for Options<'_> {
-    /// All rules, and the ratings of this crate.
-    fn default() -> Self {
-        Options { asked: &|_| true, ratings: ratings::known() }
-    }
-}
-
-/// Audits a page.
 pub fn audit(page: Page) -> Audited {
-    audit_by(page, &Options::default())
+    audit_by(page, &|_| true)
 }
 
 /// Figures that are looked at before all of them are searched.
 const NEAR: usize = 32;
 
-/// Audits a page by these options.
-pub fn audit_by(mut page: Page, options: &Options) -> Audited {
+/// Audits a page by the rules that are asked for. The others look all the same, since later rules build on what they correct;
+/// what they say is left out, of the claims too.
+pub fn audit_by(mut page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
     let mut taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
     let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
@@ -74,18 +47,17 @@ pub fn audit_by(mut page: Page, options: &Options) -> Audited {
     refused.into_iter().for_each(|lines| page.pass_over(lines));
     taken.extend(tables.iter().map(|table| table.lines.clone()));
     taken.sort_by_key(|range| range.start);
-    let clauses = prose::clauses(&page, &taken);
+    let sentences = prose::sentences(&page, &taken);
     let grids = grid::grids(&page, &tables, &taken);
-    let links = link::links(&page, &tables, &grids, &clauses);
-    let evidence =
-        Evidence::new(&page, &imported.outputs, &tables, &clauses, &grids, &links, options.ratings);
-    let mut claims = claims(&imported.outputs, &tables, &clauses);
+    let links = link::links(&page, &grids, &sentences);
+    let evidence = Evidence::new(&page, &imported.outputs, &tables, &grids, &links);
+    let mut claims = claims(&imported.outputs, &tables, &sentences);
     let mut order: Vec<u32> = (0..).take(claims.len()).collect();
     order.sort_by_key(|at| claims[*at as usize].spot);
     // Each rule goes through the page in its order, so that the next figure is mostly near the last.
     let mut near = 0;
     let mut settles = |(spot, status, rule): Check| {
-        if !(options.asked)(rule) {
+        if !asked(rule) {
             return;
         }
         let before = |at: &u32| claims[*at as usize].spot < spot;
@@ -108,14 +80,14 @@ pub fn audit_by(mut page: Page, options: &Options) -> Audited {
         }
     };
     let mut findings = rule::check(&evidence, &mut settles);
-    findings.retain(|finding| (options.asked)(finding.rule));
+    findings.retain(|finding| asked(finding.rule));
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
     unread.extend(not_read);
-    Audited { page, outputs: imported.outputs, tables, claims, findings, unread, clauses, links }
+    Audited { page, outputs: imported.outputs, tables, claims, findings, unread, links }
 }
 
-fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim> {
+fn claims(outputs: &[Output], tables: &[Table], sentences: &[Sentence]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for output in outputs {
         let before = claims.len();
@@ -134,7 +106,7 @@ fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim
         let figures = cell.figure.iter().chain(&cell.more).chain(cell.share.as_deref());
         claims.extend(figures.map(|quantity| of(quantity, Kind::Cell)));
     }
-    let said = clauses.iter().flat_map(|clause| &clause.figures);
+    let said = sentences.iter().flat_map(|sentence| &sentence.figures);
     claims.extend(said.filter(|one| is_result(one.unit)).map(|quantity| of(quantity, Kind::Prose)));
     claims
 }

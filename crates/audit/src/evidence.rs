@@ -5,32 +5,20 @@ use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::import::fio::{Fio, snapshots};
 use crate::import::{Output, Said};
-use crate::knowledge::ratings::Ratings;
 use crate::link::Link;
 use crate::link::grid::Grid;
 use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
-use crate::prose::Clause;
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a page holds.
 pub struct Evidence<'a> {
-    /// The page.
     pub page: &'a Page,
-    /// Outputs of tools.
     pub outputs: &'a [Output],
-    /// Tables.
     pub tables: &'a [Table],
-    /// What sentences claim.
-    pub clauses: &'a [Clause],
     /// Figures side by side, of tables and of lines.
     pub grids: &'a [Grid<'a>],
-    /// Derived figures with their operands.
     pub links: &'a [Link],
-    /// What drives are rated at.
-    pub ratings: &'a Ratings,
-    /// Whose each line is.
     places: Vec<Place>,
     /// Whether a later output is of the same run.
     superseded: Vec<bool>,
@@ -45,15 +33,12 @@ enum Place {
 }
 
 impl<'a> Evidence<'a> {
-    /// All that a page holds.
     pub fn new(
         page: &'a Page,
         outputs: &'a [Output],
         tables: &'a [Table],
-        clauses: &'a [Clause],
         grids: &'a [Grid<'a>],
         links: &'a [Link],
-        ratings: &'a Ratings,
     ) -> Evidence<'a> {
         let mut places = vec![Place::Text; page.len()];
         let whose = tables.iter().map(|table| (&table.lines, Place::Table));
@@ -61,22 +46,12 @@ impl<'a> Evidence<'a> {
             places[lines.start.min(page.len())..lines.end.min(page.len())].fill(place);
         }
         let superseded = snapshots::superseded(outputs);
-        Evidence { page, outputs, tables, clauses, grids, links, ratings, places, superseded }
-    }
-
-    /// Whether a line is of no output and of no table.
-    pub fn is_text(&self, line: usize) -> bool {
-        self.places.get(line) == Some(&Place::Text)
+        Evidence { page, outputs, tables, grids, links, places, superseded }
     }
 
     /// Indices of the lines that are of no output and of no table.
     pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
-        self.lines_outside_outputs().filter(|line| self.is_text(*line))
-    }
-
-    /// Indices of the lines that are of no output.
-    pub fn lines_outside_outputs(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.places.len()).filter(|line| self.places[*line] != Place::Output)
+        (0..self.places.len()).filter(|line| self.places[*line] == Place::Text)
     }
 
     /// fio's outputs, without those that it printed before a run was over: what was in flight is counted in some of their
@@ -92,10 +67,8 @@ impl<'a> Evidence<'a> {
 /// A figure that a rule settled, how, and the rule.
 pub type Check = (Spot, Status, &'static str);
 
-/// What rules say.
 #[derive(Default)]
 pub struct Sink<'a> {
-    /// What does not hold.
     pub findings: Vec<Finding>,
     /// Takes every figure that a rule settled.
     settles: Option<&'a mut dyn FnMut(Check)>,
@@ -104,12 +77,9 @@ pub struct Sink<'a> {
     refined: FxHashMap<Spot, Interval>,
 }
 
-/// What a wrong figure should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correction {
-    /// In the base of its unit.
     pub value: Interval,
-    /// As it would be printed.
     pub text: String,
 }
 
@@ -141,9 +111,7 @@ impl<'a> Sink<'a> {
 
     /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
     pub fn finds(&mut self, finding: Finding) {
-        // A run that no conclusion should rest on is printed as it was.
-        let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
-        if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
+        if finding.severity == Severity::WrongFigure || !finding.recomputed.is_empty() {
             self.settle((finding.spot, Status::DoesNotHold, finding.rule));
             self.wrong.insert(finding.spot);
         }

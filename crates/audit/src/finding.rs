@@ -8,18 +8,15 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// What is concluded does not follow.
     WrongConclusion,
     /// A figure is not what its operands give.
     WrongFigure,
     /// It may mislead; what is printed does not settle it.
     Ambiguous,
-    /// Nothing that a reader decides by.
     Cosmetic,
 }
 
 impl Severity {
-    /// All, the worst first.
     pub const ALL: [Severity; 4] =
         [Severity::WrongConclusion, Severity::WrongFigure, Severity::Ambiguous, Severity::Cosmetic];
 
@@ -34,17 +31,14 @@ impl Severity {
     }
 }
 
-/// A rule.
 pub struct Rule {
     /// `F4`, as the catalogue has it.
     pub id: &'static str,
     /// A few words: `IOPS times block size is the bandwidth`.
     pub name: &'static str,
-    /// The worst that it finds.
     pub severity: Severity,
     /// What it holds against what, with its tolerance.
     pub holds: &'static str,
-    /// When it says nothing.
     pub silent: &'static str,
 }
 
@@ -54,7 +48,6 @@ pub fn all() -> &'static [Rule] {
     ALL.get_or_init(|| include_str!("rule/rules.txt").split("\n\n").filter_map(described).collect())
 }
 
-/// The rule of a paragraph.
 fn described(text: &'static str) -> Option<Rule> {
     let (head, rest) = text.split_once(": ")?;
     let (name, rest) = rest.split_once("\nholds: ")?;
@@ -64,7 +57,6 @@ fn described(text: &'static str) -> Option<Rule> {
     Some(Rule { id, name, severity, holds, silent: silent.trim_end() })
 }
 
-/// What most likely happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slip {
@@ -79,14 +71,11 @@ pub enum Slip {
     Truncated,
     /// A percentage of the other operand: a loss told as `host / VM - 1`, a share the other way round.
     WrongBase,
-    /// Half of what its siblings have: one of two was not counted.
-    Half,
     /// It was computed from a figure that is wrong itself.
     FromWrongFigure,
 }
 
 impl Slip {
-    /// As a sentence has it.
     pub fn words(self) -> &'static str {
         self.known()[0]
     }
@@ -96,12 +85,10 @@ impl Slip {
     }
 }
 
-/// One thing that does not hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Id of the rule: `F4`.
     pub rule: &'static str,
-    /// How bad.
     pub severity: Severity,
     /// Where: its line is told as the page counts it, which `line` is.
     #[serde(skip)]
@@ -109,7 +96,6 @@ pub struct Finding {
     /// What the figure is of, as words before it: `writes lose`; empty where it is not known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
-    /// As it stands there.
     pub printed: String,
     /// What it should be, in the same unit and digits; empty where nothing can be said.
     pub recomputed: String,
@@ -118,7 +104,6 @@ pub struct Finding {
     /// By which arithmetic: `1 - 20.387k / 25.991k = 21.6 %`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<String>,
-    /// The likely slip.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
     /// Where what it was held against stands.
@@ -166,28 +151,24 @@ impl Finding {
         }
     }
 
-    /// What it should be.
     #[must_use]
     pub fn recomputed(mut self, text: impl Into<String>) -> Finding {
         self.recomputed = text.into();
         self
     }
 
-    /// By which arithmetic.
     #[must_use]
     pub fn by(mut self, arithmetic: impl Into<String>) -> Finding {
         self.arithmetic = Some(arithmetic.into());
         self
     }
 
-    /// The likely slip.
     #[must_use]
     pub fn slip(mut self, slip: Slip) -> Finding {
         self.slip = Some(slip);
         self
     }
 
-    /// What it was held against.
     #[must_use]
     pub fn against(mut self, operands: impl IntoIterator<Item = Spot>) -> Finding {
         self.operands.extend(operands);
@@ -197,7 +178,7 @@ impl Finding {
 
 /// What is known by the id of a rule, or the name of a slip: what it is, and the advice.
 fn known(id: &str) -> Option<[&'static str; 2]> {
-    let lines = include_str!("knowledge/advice.txt").lines();
+    let lines = include_str!("rule/advice.txt").lines();
     let mut own = lines.filter_map(|line| line.strip_prefix(id)?.strip_prefix(": "));
     own.next()?.split_once(" | ").map(<[_; 2]>::from)
 }
@@ -218,7 +199,7 @@ mod tests {
         assert_eq!(advised(Some(ThousandFor1024), ""), "label it MiB/s");
         assert_eq!(advised(None, ""), "ask for the raw output");
         let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, WrongBase];
-        let slips = slips.into_iter().chain([Half, FromWrongFigure]);
+        let slips = slips.into_iter().chain([FromWrongFigure]);
         slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
         for rule in all() {
             let one = Finding::new(rule.id, rule.severity, Spot::default(), "");

@@ -1,21 +1,18 @@
 //! Reads the results that other people publish, recomputes every figure, and says what does not hold.
 //!
 //! The way of the data: bytes -> [`container`] -> [`page`] of lines -> [`import`] finds what tools printed, [`table`] the
-//! tables, [`prose`] what sentences claim -> [`claim`]s -> [`rule`]s -> [`finding`]s ->
+//! tables, [`prose`] the sentences -> [`claim`]s -> [`rule`]s -> [`finding`]s ->
 //! [`verdict`]. Values in, values out: no clock, no
 //! process, no device, no file.
 #![forbid(unsafe_code)]
 
 pub mod audit;
-#[cfg(test)]
-mod cases;
 pub mod claim;
 pub mod container;
 pub mod evidence;
 pub mod finding;
 pub mod import;
 pub mod json;
-pub mod knowledge;
 pub mod link;
 #[cfg(test)]
 #[path = "number/tests.rs"]
@@ -25,7 +22,9 @@ pub mod prose;
 pub mod rule;
 mod slip;
 pub mod table;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod verdict;
 
-pub use iotax_hardware::number;
+pub use iotax_hardware::{number, ratings};
 pub use iotax_units::harmless;

@@ -1,42 +1,37 @@
 //! What a reader gets of a page, whatever the form: one sentence, one block for each root cause, the coverage in a line.
 
 use crate::audit::Audited;
-use crate::claim::Status;
+use crate::claim::{Claim, Kind, Status};
 use crate::finding::{Finding, Severity};
-use crate::number::quantities;
+use crate::number::{Unit, quantities};
 use crate::page::Spot;
 use crate::table::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// The answer about a page.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// `3 figures do not hold, 1 conclusion changes: 21.6 %, not 18.4 % (line 4)`.
+    /// What was checked, then what came of it: `8 of 19 figures checked, all 8 hold; not checked: ...`,
+    /// `102 of 342 figures checked, 3 do not hold, 1 conclusion changes: 21.6 %, not 18.4 % (line 4)`.
     pub line: String,
-    /// Root causes, the weightiest first.
     pub blocks: Vec<Block>,
-    /// `checked 102 of 342 figures; nothing on the page gives the others`.
+    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty where all were, or the line says it.
     pub coverage: String,
-    /// What these sentences count.
     pub counts: Counts,
 }
 
 /// A root cause and all that comes from it, as indices of the page's findings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// The first finding of the fault.
     pub root: usize,
     /// The same fault elsewhere on the page, and other findings about the same figures.
     pub also: Vec<usize>,
     /// Findings about figures that were computed from one that is wrong here.
     pub consequences: Vec<usize>,
-    /// The worst of all of them.
     pub severity: Severity,
 }
 
 impl Block {
-    /// All findings, the root first.
     pub fn findings(&self) -> impl Iterator<Item = usize> + '_ {
         [self.root].into_iter().chain(self.also.iter().chain(&self.consequences).copied())
     }
@@ -49,19 +44,25 @@ pub struct Counts {
     pub found: [usize; Severity::ALL.len()],
     /// Wrong conclusions of which the right one is known.
     pub changed: usize,
-    /// Figures that were held against something.
     pub checked: usize,
-    /// All figures.
+    /// Of these such as lie within bounds, and no more.
+    pub plausible: usize,
+    /// Percentages and multiples in sentences that nothing was held against.
+    pub ratios_in_sentences: usize,
+    /// Other figures in sentences that nothing was held against.
+    pub in_sentences: usize,
     pub figures: usize,
 }
 
 impl Counts {
-    /// Both together.
     #[must_use]
     pub fn and(mut self, other: &Counts) -> Counts {
         self.found.iter_mut().zip(other.found).for_each(|(own, other)| *own += other);
         self.changed += other.changed;
         self.checked += other.checked;
+        self.plausible += other.plausible;
+        self.ratios_in_sentences += other.ratios_in_sentences;
+        self.in_sentences += other.in_sentences;
         self.figures += other.figures;
         self
     }
@@ -71,11 +72,11 @@ impl Counts {
         self.found[severity as usize]
     }
 
-    /// `3 figures do not hold, 1 conclusion changes`; `None` where nothing is wrong.
+    /// `3 do not hold, 1 conclusion changes`; `None` where nothing is wrong.
     pub fn wrong(&self) -> Option<String> {
         let (figures, conclusions) = (self.of(Severity::WrongFigure), self.of(Severity::WrongConclusion));
         let said = [
-            (figures, "figure does not hold", "figures do not hold"),
+            (figures, "does not hold", "do not hold"),
             (self.changed, "conclusion changes", "conclusions change"),
             (conclusions - self.changed, "conclusion does not follow", "conclusions do not follow"),
         ];
@@ -84,14 +85,39 @@ impl Counts {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
-    /// How many figures were checked: one line of a terminal.
-    pub fn coverage(&self) -> String {
+    /// `8 of 19 figures checked`.
+    pub fn scope(&self) -> String {
         match (self.checked, self.figures) {
-            (_, 0) => "there is no figure to check".to_owned(),
-            (0, all) => format!("checked none of {}", counted(all, "figure", "figures")),
-            (checked, all) if checked == all => format!("checked all {}", counted(all, "figure", "figures")),
-            _ => format!("checked {} figures; nothing on the page gives the others", self.share()),
+            (_, 0) => "no figure to check".to_owned(),
+            (0, all) => format!("none of {} checked", counted(all, "figure", "figures")),
+            (checked, all) if checked == all => format!("all {} checked", counted(all, "figure", "figures")),
+            _ => format!("{} figures checked", self.share()),
         }
+    }
+
+    /// What came of those that were checked: `all 8 hold`, `5 hold, 3 are plausible`.
+    pub fn outcome(&self) -> String {
+        let wrong = self.of(Severity::WrongFigure) + self.of(Severity::WrongConclusion);
+        let hold = self.checked.saturating_sub(self.plausible + wrong);
+        match (hold, self.plausible) {
+            (hold, 0) if wrong == 0 => format!("all {} hold", grouped(hold)),
+            (0, plausible) => format!("{} are plausible", grouped(plausible)),
+            (hold, plausible) => format!("{} hold, {} are plausible", grouped(hold), grouped(plausible)),
+        }
+    }
+
+    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty where all were.
+    pub fn not_checked(&self) -> String {
+        let sentences = self.ratios_in_sentences + self.in_sentences;
+        let others = (self.figures - self.checked).saturating_sub(sentences);
+        let kinds = [
+            (self.ratios_in_sentences, "percentage in a sentence", "percentages in sentences"),
+            (self.in_sentences, "figure in a sentence", "figures in sentences"),
+            (others, "figure without operands", "figures without operands"),
+        ];
+        let kinds = kinds.iter().filter(|(count, ..)| *count > 0);
+        let kinds: Vec<String> = kinds.map(|(count, one, many)| counted(*count, one, many)).collect();
+        if kinds.is_empty() { String::new() } else { format!("not checked: {}", kinds.join(", ")) }
     }
 
     /// `102 of 1,342`.
@@ -133,13 +159,18 @@ pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
     format!("{}\u{2026}", kept.trim_end_matches([' ', ',', ';', ':']))
 }
 
-/// The verdict about a page.
 pub fn verdict(audited: &Audited) -> Verdict {
     let figures = Figures::of(&audited.findings);
     let blocks = blocks(&audited.findings, &figures);
     let unchecked = audited.count(Status::CannotBeChecked);
     let all = audited.claims.len();
-    let mut counts = Counts { checked: all - unchecked, figures: all, ..Counts::default() };
+    let plausible = audited.count(Status::Plausible);
+    let mut counts = Counts { checked: all - unchecked, plausible, figures: all, ..Counts::default() };
+    let open = |claim: &&Claim| claim.kind == Kind::Prose && claim.status == Status::CannotBeChecked;
+    for claim in audited.claims.iter().filter(open) {
+        let is_ratio = matches!(claim.unit, Unit::Percent | Unit::Times);
+        *if is_ratio { &mut counts.ratios_in_sentences } else { &mut counts.in_sentences } += 1;
+    }
     for figure in 0..figures.found.len() {
         let found = || figures.of_figure(figure).map(|one| (one.severity, one.recomputed.is_empty()));
         let Some((severity, unknown)) = found().min() else { continue };
@@ -150,7 +181,9 @@ pub fn verdict(audited: &Audited) -> Verdict {
     if all == 0 {
         (counts.checked, counts.figures) = (figures.found.len(), figures.found.len());
     }
-    Verdict { line: line(audited, &blocks, &counts), coverage: counts.coverage(), blocks, counts }
+    let line = line(audited, &blocks, &counts);
+    let coverage = Some(counts.not_checked()).filter(|text| !line.contains(text)).unwrap_or_default();
+    Verdict { line, coverage, blocks, counts }
 }
 
 /// Columns of the first line, more or less.
@@ -158,17 +191,18 @@ const LINE: usize = 105;
 
 fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
     if let (Some(wrong), Some(first)) = (counts.wrong(), blocks.first()) {
-        let room = LINE.saturating_sub(wrong.chars().count() + 2);
-        return format!("{wrong}: {}", lead(audited, first, room));
+        let said = format!("{}, {wrong}", counts.scope());
+        let room = LINE.saturating_sub(said.chars().count() + 2).max(LINE / 2);
+        return format!("{said}: {}", lead(audited, first, room));
     }
-    let said = match (counts.checked, counts.of(Severity::Cosmetic)) {
-        (0, _) => format!("nothing on this page could be checked: {}", why_nothing(audited)),
-        (_, 0) => format!("every figure that could be checked holds ({})", counts.share()),
-        (_, slips) => {
-            let slips = grouped(slips);
-            format!("no figure that could be checked is wrong ({}), {slips} cosmetic", counts.share())
-        }
+    let mut said = match (counts.checked, counts.of(Severity::Cosmetic)) {
+        (0, _) => format!("{}: {}", counts.scope(), why_nothing(audited)),
+        (_, 0) => format!("{}, {}", counts.scope(), counts.outcome()),
+        (_, slips) => format!("{}, {}, {} cosmetic", counts.scope(), counts.outcome(), grouped(slips)),
     };
+    if counts.checked > 0 && counts.checked < counts.figures {
+        said += &format!("; {}", counts.not_checked());
+    }
     match counts.of(Severity::Ambiguous) {
         0 => said,
         remarks => format!("{said}; {}", counted(remarks, "remark", "remarks")),
@@ -230,12 +264,11 @@ fn subject(audited: &Audited, finding: &Finding) -> String {
     }
 }
 
-fn why_nothing(audited: &Audited) -> String {
-    let figures = counted(audited.claims.len(), "figure", "figures");
+fn why_nothing(audited: &Audited) -> &'static str {
     match (audited.claims.len(), audited.tables.len() + audited.outputs.len()) {
-        (0, _) => "it has no results in a table, an output of a known tool or a sentence".to_owned(),
-        (_, 0) => format!("it has no table and no output of a known tool, only {figures} in sentences"),
-        _ => format!("no other figure on it gives any of its {figures}; ask for the raw outputs"),
+        (0, _) => "it has no results in a table, an output of a known tool or a sentence",
+        (_, 0) => "it has no table and no output of a known tool",
+        _ => "no rule found what they are computed from; ask for the raw outputs",
     }
 }
 

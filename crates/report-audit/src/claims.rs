@@ -9,7 +9,6 @@ use iotax_units::harmless;
 use serde::Serialize;
 use std::io::{Result, Write};
 
-/// Name of the format.
 pub const FORMAT: &str = "iotax-claims";
 /// Raised when a field changes its meaning or goes.
 pub const VERSION: u32 = 2;
@@ -40,7 +39,6 @@ fn plain(value: f64) -> f64 {
     format!("{value:.14e}").parse().unwrap_or(value)
 }
 
-/// Writes the list.
 pub struct List<'a> {
     out: &'a mut dyn Write,
     json: bool,

@@ -14,34 +14,26 @@ use std::sync::Arc;
 /// Operands of a finding that are kept.
 const OPERANDS: usize = 64;
 
-/// A page.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// A path, or `standard input`.
     pub name: String,
-    /// Lines.
     pub lines: usize,
     /// Outputs of tools that were read, by the name of their format, and how many of each.
     pub outputs: BTreeMap<&'static str, usize>,
-    /// Tables that were read.
     pub tables: usize,
     /// Figures by status, in the order of `Status::ALL`.
     pub claims: [usize; Status::ALL.len()],
-    /// The answer, with the root causes.
     pub verdict: Verdict,
-    /// In the order of the page.
     pub findings: Vec<Entry>,
-    /// What could not be read.
     pub unread: Vec<Unread>,
 }
 
 impl Document {
-    /// How many findings are so bad.
     pub fn found(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|entry| entry.finding.severity == severity).count()
     }
 
-    /// The worst.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|entry| entry.finding.severity).min()
     }
@@ -62,16 +54,12 @@ impl Document {
     }
 }
 
-/// A finding, and where it is.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What was found.
     pub finding: Finding,
-    /// Where.
     pub place: Place,
     /// Where what it was held against is, the first few.
     pub operands: Vec<Place>,
-    /// How many more there are.
     pub more_operands: usize,
 }
 
@@ -112,17 +100,13 @@ impl Entry {
     }
 }
 
-/// A file that was not audited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Its path.
     #[serde(rename = "document")]
     pub name: String,
-    /// Why.
     pub why: String,
 }
 
-/// What is kept of a page.
 pub fn digest(audited: Audited) -> Document {
     let mut outputs: BTreeMap<&'static str, usize> = BTreeMap::new();
     audited.outputs.iter().for_each(|output| *outputs.entry(output.format).or_default() += 1);

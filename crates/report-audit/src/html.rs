@@ -10,7 +10,6 @@ use iotax_report::html::whole;
 use iotax_units::harmless::shown_line;
 use maud::{Markup, html};
 
-/// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("audit.css");
@@ -31,7 +30,7 @@ fn render(audit: &Audit, _view: &View) -> String {
         header {
             p class="eyebrow" { b { "iotax audit" } " \u{b7} " (names) }
             h1 { (sentence(&words::verdict(audit))) }
-            p class="soft" { (sentence(&words::counts(audit).coverage())) "." }
+            (coverage(&words::coverage(audit)))
         }
         @if !alone { (pages(audit)) }
         @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at, alone)) }
@@ -47,31 +46,27 @@ fn render(audit: &Audit, _view: &View) -> String {
     whole(&format!("{names} \u{b7} iotax audit"), STYLE, &content)
 }
 
-/// Harmless, with a capital.
 fn sentence(text: &str) -> String {
     let text = shown(text);
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
+fn coverage(text: &str) -> Markup {
+    html! { @if !text.is_empty() { p class="soft" { (sentence(text)) "." } } }
+}
+
 fn pages(audit: &Audit) -> Markup {
     let pages = words::by_weight(audit, Severity::Cosmetic);
     let index = |page: &Document| audit.documents.iter().position(|one| std::ptr::eq(one, page)).unwrap_or(0);
-    let (title, table) = words::table(&pages, Severity::Cosmetic);
     html! {
         @if !pages.is_empty() {
             section {
-                h2 { "Findings: " (title) }
-                div class="scroll" tabindex="0" {
-                    table {
-                        thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
-                        tbody {
-                            @for (row, page) in pages.iter().enumerate() {
-                                tr {
-                                    td class="name" { a href={ "#d" (index(page)) } { (table.columns[0].cells[row]) } }
-                                    @for column in &table.columns[1..] { td { (column.cells[row]) } }
-                                }
-                            }
+                h2 { "Pages with findings" }
+                ul {
+                    @for page in pages {
+                        li {
+                            a href={ "#d" (index(page)) } { (shown(&page.name)) } ": " (shown(&page.verdict.line))
                         }
                     }
                 }
@@ -88,7 +83,7 @@ fn of_document(document: &Document, at: usize, alone: bool) -> Markup {
             // Of one page it is said above.
             @if !alone {
                 p { (sentence(&document.verdict.line)) "." }
-                p class="soft" { (sentence(&document.verdict.coverage)) "." }
+                (coverage(&document.verdict.coverage))
             }
             p class="soft" { (sentence(&words::read(document))) "." }
             @for one in blocks.iter().take(EACH) { (block(document, one, at)) }
@@ -156,7 +151,6 @@ fn quotes(root: &Entry) -> Markup {
     }
 }
 
-/// A line, the figure itself marked.
 fn line(place: &Place, own: bool) -> Markup {
     let (text, cut) = (&place.excerpt.text, place.excerpt.cut);
     let span = if own { place.span.clone() } else { 0..0 };

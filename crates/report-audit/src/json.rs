@@ -12,7 +12,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
 
 #[derive(Serialize)]
@@ -75,7 +74,6 @@ fn render(audit: &Audit, _view: &View) -> String {
     })
 }
 
-/// In the order of the page.
 fn findings(document: &Document) -> Vec<Found<'_>> {
     let entries = &document.findings;
     let mut all: Vec<Found> = entries.iter().map(|entry| found(&document.name, entry)).collect();

@@ -24,47 +24,37 @@ pub use iotax_units::harmless::shown;
 pub struct View {
     /// Columns of the terminal; at least 40 are used.
     pub width: usize,
-    /// Whether severities and figures are coloured.
     pub colour: bool,
-    /// Whether the terminal shows everything.
     pub verbose: bool,
     /// The least severity that people are shown; forms for programs have all.
     pub show: Severity,
 }
 
-/// All pages that were looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Audit {
     /// In the order in which they were named.
     pub documents: Vec<Document>,
-    /// Files that are no pages.
     pub skipped: Vec<Skipped>,
-    /// What could not be opened.
     pub refused: Vec<Skipped>,
 }
 
 impl Audit {
-    /// The worst that was found.
     pub fn worst(&self) -> Option<Severity> {
         self.documents.iter().filter_map(Document::worst).min()
     }
 }
 
-/// A form of an audit.
 pub struct Renderer {
     /// `--format NAME`.
     pub name: &'static str,
     /// Endings of the files it is written to, as those of a report.
     pub endings: &'static [&'static str],
-    /// The text.
     pub render: fn(&Audit, &View) -> String,
 }
 
-/// All of them.
 pub const ALL: &[&Renderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &sarif::RENDERER, &json::RENDERER];
 
-/// The renderer of that name.
 pub fn by_name(name: &str) -> Option<&'static Renderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

@@ -1,4 +1,4 @@
-//! An audit for a wiki or an issue: the verdict, a table of pages, root causes with what they quote as code, the arithmetic folded.
+//! An audit for a wiki or an issue: the verdict, then page by page root causes with what they quote as code, the arithmetic folded.
 
 use super::digest::Document;
 use super::{Audit, Renderer, View, shown, words};
@@ -6,7 +6,6 @@ use iotax_audit::verdict::{Block, grouped};
 use iotax_report::table::escaped;
 use maud::html;
 
-/// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
 
 /// Columns of a line that are quoted.
@@ -14,12 +13,9 @@ const COLUMNS: usize = 120;
 
 fn render(audit: &Audit, view: &View) -> String {
     let mut out = format!("# iotax audit\n\n**{}**\n\n", escaped(&words::verdict(audit)));
-    out += &format!("{}\n\n", words::counts(audit).coverage());
+    let coverage = words::coverage(audit);
+    out += &if coverage.is_empty() { coverage } else { format!("{}\n\n", escaped(&coverage)) };
     let pages = words::by_weight(audit, view.show);
-    if audit.documents.len() > 1 && !pages.is_empty() {
-        let (title, table) = words::table(&pages, view.show);
-        out += &format!("Findings: {}\n\n{}\n", escaped(&title), table.markdown());
-    }
     pages.iter().for_each(|document| out += &of_document(document, view));
     let unread = audit.documents.iter().flat_map(|document| {
         document.unread.iter().map(|one| format!("{}, {}", document.name, words::unread(one)))

@@ -20,7 +20,6 @@ const TAB: usize = 4;
 /// Columns kept free after the figure.
 const MARGIN: usize = 8;
 
-/// Text of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Excerpt {
     /// The line, or a part of it.
@@ -32,9 +31,7 @@ pub struct Excerpt {
 /// Columns of a spot from 1; the end is after its last character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Columns {
-    /// In characters.
     pub column: usize,
-    /// The same.
     pub end_column: usize,
     /// In units of UTF-16, as editors count.
     #[serde(skip)]
@@ -44,21 +41,17 @@ pub struct Columns {
 /// A spot of a page that is released.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Place {
-    /// Number of its line, from 1.
     pub line: u32,
     /// `None` where the lines of the page are not those of the file.
     #[serde(flatten)]
     pub columns: Option<Columns>,
-    /// The line.
     #[serde(skip)]
     pub excerpt: Arc<Excerpt>,
-    /// Its bytes in the excerpt.
     #[serde(skip)]
     pub span: Range<usize>,
 }
 
 impl Place {
-    /// What is printed there.
     pub fn text(&self) -> &str {
         &self.excerpt.text[self.span.clone()]
     }
@@ -97,7 +90,6 @@ impl Place {
     }
 }
 
-/// A character as it is shown.
 struct Piece {
     byte: usize,
     column: usize,
@@ -119,7 +111,6 @@ fn pieces(line: &str) -> Vec<Piece> {
     line.char_indices().map(piece).collect()
 }
 
-/// Makes places of spots.
 pub struct Quotes<'a> {
     page: &'a Page,
     whole: HashMap<u32, Arc<Excerpt>>,
@@ -127,7 +118,6 @@ pub struct Quotes<'a> {
 }
 
 impl<'a> Quotes<'a> {
-    /// For a page.
     pub fn new(page: &'a Page) -> Quotes<'a> {
         Quotes { page, whole: HashMap::new(), rulers: HashMap::new() }
     }
@@ -181,7 +171,6 @@ impl<'a> Quotes<'a> {
     }
 }
 
-/// Counts before each mark.
 fn ruler(line: &str) -> Vec<(usize, usize)> {
     let mut marks = vec![(0, 0)];
     for mark in 1..=line.len() / MARK {

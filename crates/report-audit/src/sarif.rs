@@ -9,7 +9,6 @@ use iotax_report::json::written;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
-/// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "sarif", endings: &["sarif"], render };
 
 const SCHEMA: &str =
@@ -63,7 +62,6 @@ fn described(rule: &Rule) -> Value {
     })
 }
 
-/// In the order of the blocks.
 fn results(document: &Document, rules: &[&Rule]) -> Vec<Value> {
     let mut alike: HashMap<u64, usize> = HashMap::new();
     let mut results = Vec::new();

@@ -1,17 +1,16 @@
 //! An audit in the terminal: the verdict, then root causes as a good compiler reports faults, then the coverage. Without `-v` a page
-//! takes at most 20 lines, and several pages are a table of those with findings.
+//! takes at most 20 lines, and of several pages each with findings is a line.
 
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
 use iotax_audit::verdict::{self, Block, counted, grouped};
 use iotax_report::ink::Ink;
-use iotax_report::table::{LeftOut, wrapped};
+use iotax_report::table::wrapped;
 use iotax_report::terminal::NARROWEST;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthChar;
 
-/// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "terminal", endings: &["txt"], render };
 
 /// Lines of a page without `-v`.
@@ -38,12 +37,12 @@ fn render(audit: &Audit, view: &View) -> String {
     }
 }
 
-/// All of a page.
 fn whole(document: &Document, view: &View, pen: Pen) -> String {
     let told = document.blocks(view.show);
     let mut out = pen.wrapped(&format!("{}: {}", document.name, document.verdict.line), "  ");
     told.iter().for_each(|block| out += &format!("\n{}", in_full(document, block, pen)));
-    out += &format!("\n{}", pen.wrapped(&document.verdict.coverage, "  "));
+    out += "\n";
+    out += &pen.wrapped(&document.verdict.coverage, "  ");
     out += &pen.wrapped(&words::read(document), "  ");
     let unread = document.unread.iter().map(|one| format!("not read: {}", words::unread(one)));
     unread.for_each(|one| out += &pen.wrapped(&one, "  "));
@@ -117,37 +116,41 @@ fn more(document: &Document, rest: &[&Block], in_short: bool) -> String {
     }
 }
 
-/// Pages with findings as a table, and the totals.
+/// Of each page with findings the worst, then the totals.
 fn table(audit: &Audit, view: &View, pen: Pen) -> String {
     let pages = words::by_weight(audit, view.show);
     let mut out = pen.wrapped(&words::verdict(audit), "  ");
+    let line = |page: &&Document| pen.clipped(&format!("{}: {}", page.name, page.verdict.line), "  ", 3);
     if !pages.is_empty() {
-        let (title, table) = words::table(&pages, view.show);
-        out += &format!("\n{}", pen.wrapped(&format!("{title}:"), "  "));
-        out += &format!("{}\n", table.text(pen.width, &mut LeftOut::default()));
+        out += &format!("\n{}\n", pages.iter().map(line).collect::<String>());
     }
     let end = "-v shows every finding; iotax audit PAGE shows those of a page\n";
     out + &totals(audit, pen) + if pages.is_empty() { "" } else { end }
 }
 
-/// What is not in the table, and the coverage of all pages.
+/// Pages without findings, those without figures by name, and what was not checked on all.
 fn totals(audit: &Audit, pen: Pen) -> String {
-    let without: Vec<_> = audit.documents.iter().filter(|page| page.findings.is_empty()).collect();
+    let has_figures = |page: &&&Document| page.verdict.counts.figures > 0;
+    let without = audit.documents.iter().filter(|page| page.findings.is_empty());
+    let (without, empty): (Vec<_>, Vec<_>) = without.partition(|page| has_figures(&page));
     let pages = counted(without.len(), "page has no finding", "pages have no finding");
     let pages = match without.iter().filter(|page| page.verdict.counts.checked == 0).count() {
         0 => pages,
         unchecked => format!("{pages}; nothing could be checked on {} of them", grouped(unchecked)),
     };
+    let names: Vec<&str> = empty.iter().map(|page| page.name.as_str()).collect();
+    let no_figures = counted(empty.len(), "page has no figures", "pages have no figures");
+    let coverage = words::coverage(audit);
     let said = [
         (without.len(), pages),
+        (empty.len(), format!("{no_figures}: {}", names.join(", "))),
         (audit.skipped.len(), counted(audit.skipped.len(), "file skipped", "files skipped")),
         (audit.refused.len(), format!("{} not opened", grouped(audit.refused.len()))),
-        (audit.documents.len(), words::counts(audit).coverage()),
+        (coverage.len(), coverage),
     ];
-    said.iter().filter(|(count, _)| *count > 0).map(|(_, said)| pen.wrapped(said, "  ")).collect()
+    said.iter().filter(|(count, _)| *count > 0).map(|(_, said)| pen.clipped(said, "  ", 2)).collect()
 }
 
-/// How wide, and whether in colours.
 #[derive(Clone, Copy)]
 struct Pen {
     width: usize,

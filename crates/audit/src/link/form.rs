@@ -3,15 +3,11 @@
 use crate::number::{Interval, Unit};
 use serde::Serialize;
 
-/// A form of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// a / b.
     Share,
-    /// 1 - a / b.
     Loss,
-    /// a / b - 1.
     Gain,
     /// |a / b - 1|, in whichever direction.
     Change,
@@ -20,7 +16,6 @@ pub enum Form {
 }
 
 impl Form {
-    /// All, the plainest first.
     pub const ALL: [Form; 5] = [Form::Share, Form::Loss, Form::Gain, Form::Change, Form::Multiple];
 
     /// What operands give: percent, or times. `None` where the divisor may be nothing.

@@ -10,15 +10,12 @@ use std::ops::Range;
 /// What a column of a grid has of the cells of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// The figure of the cell.
     Figure,
     /// The percentage in brackets behind it, or in the row below.
     Share,
-    /// A further figure of the cell.
     More(usize),
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
     /// Its text; of lines the words before the figure.
@@ -37,22 +34,16 @@ impl Head {
     }
 }
 
-/// Figures in rows and columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid<'a> {
-    /// The text above it.
     pub title: String,
-    /// Head of the column of labels.
     pub corner: String,
-    /// Columns.
     pub heads: Vec<Head>,
-    /// Labels of the rows.
     pub labels: Vec<&'a str>,
     /// The lists of words that each label has one of.
     pub label_lists: Vec<List>,
     /// Index of the line of each row.
     pub lines: Vec<usize>,
-    /// Its figures, by row.
     pub cells: Cells<'a>,
     /// Whether it is of lines of text, not of a table.
     pub is_text: bool,
@@ -68,7 +59,6 @@ pub enum Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// How many rows.
     pub fn rows(&self) -> usize {
         match self {
             Cells::OfTable(rows) => rows.len(),
@@ -77,7 +67,7 @@ impl Cells<'_> {
     }
 }
 
-/// More rows or columns than that are data, which no identity looks through.
+/// More columns than that are data, which no identity looks through.
 const MOST: usize = 500;
 /// A stanza of more lines is a listing.
 const MOST_LINES: usize = 40;
@@ -87,9 +77,10 @@ const LONGEST: usize = 300;
 const MOST_ROWS: usize = 60;
 /// So many lines without figures may lie between two rows.
 const GAP: usize = 2;
+/// Lines from a result to one that is compared with it.
+const NEAR: usize = 8;
 
 impl<'a> Grid<'a> {
-    /// A figure.
     pub fn at(&self, row: usize, column: usize) -> Option<&Quantity> {
         match &self.cells {
             Cells::OfTable(rows) => {
@@ -107,7 +98,7 @@ impl<'a> Grid<'a> {
 
     /// Rows as columns; `None` of a grid that has as many figures in a cell as make it unclear which go together.
     pub fn turned(&self) -> Option<Grid<'_>> {
-        if self.heads.iter().any(|head| head.slot != Slot::Figure) {
+        if self.heads.iter().any(|head| head.slot != Slot::Figure) || self.cells.rows() > MOST {
             return None;
         }
         let heads = self.labels.iter().enumerate();
@@ -135,14 +126,14 @@ impl<'a> Grid<'a> {
     fn of_table(table: &'a Table) -> Option<Grid<'a>> {
         let mut heads = Vec::new();
         for (source, column) in table.columns.iter().enumerate().take(MOST) {
-            let cells = || table.rows.iter().take(MOST).filter_map(|row| row.cells[source].as_ref());
+            let cells = || table.rows.iter().filter_map(|row| row.cells[source].as_ref());
             let more = cells().map(|cell| cell.more.len()).max().unwrap_or(0);
             let slots = [Slot::Figure, Slot::Share].into_iter().chain((0..more).map(Slot::More));
             for slot in slots.filter(|slot| cells().any(|cell| of_cell(cell, *slot).is_some())) {
                 heads.push(Head::new(column.head.clone(), source, slot));
             }
         }
-        let rows = &table.rows[..table.rows.len().min(MOST)];
+        let rows = table.rows.as_slice();
         (!heads.is_empty()).then(|| Grid {
             title: table.title.clone().unwrap_or_default(),
             corner: table.corner.clone(),
@@ -182,18 +173,18 @@ pub fn grids<'a>(page: &'a Page, tables: &'a [Table], taken: &[Range<usize>]) ->
     grids
 }
 
-/// A line with figures.
 struct Line {
     at: usize,
     figures: Vec<Quantity>,
 }
 
-/// Lines of one shape, so far.
 #[derive(Default)]
 struct Run {
     lines: Vec<Line>,
     /// Lines of one figure each that follow each other.
     stanza: Vec<(usize, Quantity)>,
+    /// The last line of the run before, where it has one figure.
+    before: Option<Line>,
     gap: usize,
     /// The last line of words: what the run is about.
     title: String,
@@ -213,14 +204,7 @@ impl Run {
             if text.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80) {
                 self.next_title = text.chars().take(120).collect();
             }
-            if text.trim().is_empty() {
-                self.end_stanza(page, grids);
-            }
-            self.gap += 1;
-            if self.gap > GAP {
-                self.end(page, grids);
-            }
-            return;
+            return self.pass(page, text, grids);
         }
         let line = Line { at, figures };
         if self.stanza.last().is_some_and(|(last, _)| at - last > GAP + 1) {
@@ -237,6 +221,16 @@ impl Run {
         self.next_title = text.chars().take(120).collect();
         self.gap = 0;
         self.lines.push(line);
+    }
+
+    fn pass<'a>(&mut self, page: &'a Page, text: &str, grids: &mut Vec<Grid<'a>>) {
+        if text.trim().is_empty() {
+            self.end_stanza(page, grids);
+        }
+        self.gap += 1;
+        if self.gap > GAP {
+            self.end(page, grids);
+        }
     }
 
     /// A line of a stanza: `IOPS: 5000`, of several units, one after the other; of `failed: 0 (0 %)` the first figure.
@@ -273,10 +267,19 @@ impl Run {
     fn end<'a>(&mut self, page: &'a Page, grids: &mut Vec<Grid<'a>>) {
         let lines = std::mem::take(&mut self.lines);
         self.gap = 0;
+        // `Output: 10.2 s`, a command, `Output: 10.9 s (6 % slower)`.
+        if let (Some(before), [line]) = (self.before.take(), lines.as_slice()) {
+            let near = line.at - before.at <= NEAR && line.figures.len() == 2 && alike(&before, line);
+            if near && label_of(page, &before) == label_of(page, line) {
+                let pair = [before, Line { at: line.at, figures: line.figures.clone() }];
+                grids.push(of_lines(page, &pair, String::new()));
+            }
+        }
         let figures = lines.iter().map(|line| line.figures.len()).sum::<usize>();
         if figures >= 2 {
             grids.push(of_lines(page, &lines, std::mem::take(&mut self.title)));
         }
+        self.before = lines.into_iter().last().filter(|line| line.figures.len() == 1);
     }
 }
 
@@ -332,6 +335,13 @@ fn alike(one: &Line, other: &Line) -> bool {
     units(one) == units(other)
 }
 
+/// The words of a line before its first figure.
+fn label_of<'a>(page: &'a Page, line: &Line) -> &'a str {
+    let text = page.line(line.at);
+    let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
+    text.get(..end).unwrap_or("").trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
+}
+
 fn of_lines<'a>(page: &'a Page, lines: &[Line], title: String) -> Grid<'a> {
     // A column is the so manieth figure of its unit.
     let key = |line: &Line, at: usize| {
@@ -370,18 +380,13 @@ fn of_lines<'a>(page: &'a Page, lines: &[Line], title: String) -> Grid<'a> {
         }
         row
     });
-    let label = |line: &Line| -> &'a str {
-        let text = page.line(line.at);
-        let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
-        text.get(..end).unwrap_or("").trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
-    };
     let heads = keys.iter().enumerate().map(|(source, wanted)| {
         let of = |line: &Line| (0..line.figures.len()).find(|at| key(line, *at) == *wanted);
         let (line, at) = lines.iter().find_map(|line| Some((line, of(line)?))).unwrap_or((&lines[widest], 0));
         let text = if at == 0 && lines.len() > 1 { String::new() } else { before(line, at) };
         Head::new(text, source, Slot::Figure)
     });
-    let labels: Vec<&str> = lines.iter().map(label).collect();
+    let labels: Vec<&str> = lines.iter().map(|line| label_of(page, line)).collect();
     Grid {
         title,
         corner: String::new(),

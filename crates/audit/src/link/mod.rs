@@ -2,20 +2,17 @@
 //! shares with them and by one form that holds for at least three cells, or by a head that names both. A link by value alone is
 //! noise: among sixty figures of a page a printed "94 %" fits dozens of pairs by chance.
 
-mod changes;
+mod change;
 mod form;
 pub mod grid;
 mod names;
 pub(crate) mod near;
 mod ratio;
-mod restated;
-mod sentences;
 pub mod words;
 
 use crate::number::{Base, Interval, Quantity, Unit};
 use crate::page::Page;
-use crate::prose::Clause;
-use crate::table::Table;
+use crate::prose::Sentence;
 use grid::Grid;
 
 pub use form::Form;
@@ -24,22 +21,16 @@ pub use names::{mentions, parts};
 /// A derived figure and what it is computed from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
-    /// The ratio, loss or gain.
     pub derived: Quantity,
-    /// How it is computed.
     pub form: Form,
-    /// What is divided.
     pub numerator: Quantity,
-    /// By what.
     pub denominator: Quantity,
 }
 
 /// A derived figure with its operands, and what it is of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// The figures.
     pub ends: Ends,
-    /// What ties them.
     pub why: Why,
     /// What it is of, for sentences: row and column of the table.
     pub of: String,
@@ -55,13 +46,14 @@ impl std::ops::Deref for Link {
     }
 }
 
-/// What ties a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The form holds for so many cells.
     Held(usize),
     /// The head, or the sentence, names both operands.
     Named,
+    /// Its sign in brackets behind a figure tells that it is a change of the first one.
+    Signed,
     /// The sentence states both operands beside it.
     Told,
 }
@@ -141,18 +133,15 @@ impl Ends {
 }
 
 /// Every derived figure of a page whose operands are known: of its grids, and of its sentences.
-pub fn links(page: &Page, tables: &[Table], grids: &[Grid], clauses: &[Clause]) -> Vec<Link> {
+pub fn links(page: &Page, grids: &[Grid], sentences: &[Sentence]) -> Vec<Link> {
     // What a sentence says in words goes before what its figures fit.
-    let mut links = changes::links(page, clauses);
+    let mut links = change::links(page, sentences);
     links.extend(grids.iter().flat_map(ratio::links));
-    links.extend(sentences::links(page, clauses, tables));
-    links.extend(restated::links(page, clauses, tables, &links));
     let mut seen = std::collections::HashSet::new();
     links.retain(|link| seen.insert(link.derived.figure.spot));
     links
 }
 
-/// Whether a figure is a ratio.
 fn is_ratio(quantity: &Quantity) -> bool {
     matches!(quantity.unit, Unit::Percent | Unit::Times)
 }

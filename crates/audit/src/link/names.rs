@@ -6,7 +6,6 @@ pub fn mentions(text: &str, name: &str, but: &str) -> bool {
     said(&parts(text), &parts(name), &parts(but))
 }
 
-/// The same of their parts.
 pub(super) fn said(text: &[String], name: &[String], but: &[String]) -> bool {
     name.iter().any(|part| text.contains(part) && !but.contains(part))
 }

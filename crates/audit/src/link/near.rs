@@ -7,7 +7,7 @@ use crate::number::{Interval, Quantity};
 use crate::slip;
 
 /// Whether a ratio is what its operands give but for such a slip.
-pub(super) fn is_slip(ends: &Ends) -> bool {
+pub(crate) fn is_slip(ends: &Ends) -> bool {
     ends.recomputed().is_some_and(|given| of(&ends.derived, given))
 }
 

@@ -14,6 +14,7 @@ use crate::page::Spot;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 /// Bits by which a reading must outweigh chance.
 const ENOUGH: f64 = 6.0;
@@ -25,6 +26,8 @@ const MOST_BITS: f64 = 9.0;
 const NEAR_BITS: f64 = 3.0;
 /// How far off, as a share, a ratio of figures that were rounded on the way may be.
 const CLOSE: f64 = 0.01;
+/// Rows by which readings are weighed; the one that is taken holds for all.
+const WEIGHED: usize = 500;
 /// So many columns are tried in pairs for each column of ratios: those that are near it.
 const MOST_VALUES: usize = 12;
 
@@ -32,6 +35,8 @@ const MOST_VALUES: usize = 12;
 struct Reading<'a> {
     form: Form,
     trials: Vec<Trial<'a>>,
+    /// Of a base in a column or row: the sequences, the base, and whether it is divided by the others.
+    source: Option<(usize, Base, bool)>,
     prior: f64,
     /// Whether the head names both operands in this form: that is enough for a table of one row.
     named: bool,
@@ -86,7 +91,6 @@ struct Weight {
     missed: usize,
 }
 
-/// A reading that was taken.
 struct Found {
     weight: Weight,
     links: Vec<Link>,
@@ -104,12 +108,12 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     }
     let mut found: Vec<Found> = Vec::new();
     columns(grid, &mut found);
-    bases(&sequences(grid), &mut found);
+    sequences(grid, &mut found);
     if let Some(turned) = grid.turned() {
         columns(&turned, &mut found);
-        bases(&sequences(&turned), &mut found);
+        sequences(&turned, &mut found);
     }
-    bases(&shares_along_rows(grid), &mut found);
+    shares_along_rows(grid).iter().for_each(|pool| bases(pool, &mut found));
     found.sort_by(|one, other| {
         other.weight.held.cmp(&one.weight.held).then(other.weight.score.total_cmp(&one.weight.score))
     });
@@ -118,17 +122,17 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     links.filter(|link| taken.insert(link.derived.figure.spot)).collect()
 }
 
-/// What a reading needs.
 #[derive(Clone, Copy)]
 struct Enough {
     bits: f64,
     held: usize,
 }
 
-/// Weighs readings of the same figures and keeps the best, where it is enough.
-fn settle(
-    mut readings: Vec<Reading<'_>>,
+/// Weighs readings of the same figures and keeps the best, where it is enough, with the rows that were not weighed.
+fn settle<'r>(
+    mut readings: Vec<Reading<'r>>,
     enough: Enough,
+    rest: impl Fn(&Reading<'r>) -> Vec<Trial<'r>>,
     name: impl Fn(&Trial) -> (String, [String; 2]),
     found: &mut Vec<Found>,
 ) {
@@ -147,6 +151,7 @@ fn settle(
     let best = weighed.max_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap_or(Ordering::Equal));
     let Some((weight, reading)) = best else { return };
     let why = match (proven(&weight), alone(reading)) {
+        (true, _) if reading.named => Why::Named,
         (true, _) => Why::Held(weight.held),
         (false, true) => Why::Named,
         _ => return,
@@ -155,7 +160,7 @@ fn settle(
         let (of, names) = name(trial);
         Link { ends: trial.ends(reading.form), why, of, names }
     };
-    let links = reading.trials.iter().map(link).collect();
+    let links = reading.trials.iter().chain(&rest(reading)).map(link).collect();
     found.push(Found { links, weight });
 }
 
@@ -185,7 +190,7 @@ fn weigh(reading: &Reading, tried: f64) -> Weight {
         }
     }
     // Operands that were rounded before the division leave some a little off.
-    weight.missed += roughly.saturating_sub(weight.held / 2);
+    weight.missed += if reading.named { 0 } else { roughly.saturating_sub(weight.held / 2) };
     // What is a slip away speaks for a reading that others speak for.
     if weight.held > 0 && weight.missed <= weight.held {
         let ends = reading.trials.iter().map(|trial| trial.ends(reading.form));
@@ -198,7 +203,6 @@ fn weigh(reading: &Reading, tried: f64) -> Weight {
 /// How a column is known to be of ratios.
 #[derive(Clone, Copy, PartialEq)]
 enum Told {
-    /// Its figures are percentages or multiples.
     Unit,
     /// Its head has a word for ratios or changes.
     Word,
@@ -301,10 +305,11 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
                 let of = [*numerator, *denominator];
                 let (prior, named) = (prior(grid, derived, of, &words, &values), named(grid, derived, of));
                 for form in forms(unit) {
-                    let trials = trials(grid, &ratios, of, of.map(|at| operands[at].as_slice()), form);
+                    let trials = trials(grid, &ratios, of, &operands, form, 0..WEIGHED);
                     if !trials.is_empty() {
                         let prior = prior + of_form(form, grid.heads[derived].lists);
-                        readings.push(Reading { form, trials, prior, named: named == Some(form) });
+                        let (named, source) = (named == Some(form), None);
+                        readings.push(Reading { form, trials, source, prior, named });
                     }
                 }
             }
@@ -327,7 +332,10 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
         let head = |at: usize| grid.heads[at].text.clone();
         let name =
             |trial: &Trial| (format!("{}, {}", grid.labels[trial.of], head(derived)), trial.names.map(head));
-        settle(readings, Enough { bits: enough, held: 1 }, name, found);
+        let rest = |one: &Reading| {
+            trials(grid, &ratios, one.trials[0].names, &operands, one.form, WEIGHED..usize::MAX)
+        };
+        settle(readings, Enough { bits: enough, held: 1 }, rest, name, found);
     }
 }
 
@@ -373,9 +381,11 @@ fn trials<'a>(
     grid: &Grid,
     ratios: &'a [Option<Quantity>],
     names: [usize; 2],
-    [above, below]: [&'a [Option<Quantity>]; 2],
+    operands: &'a [Vec<Option<Quantity>>],
     form: Form,
+    rows: Range<usize>,
 ) -> Vec<Trial<'a>> {
+    let [above, below] = names.map(|at| operands[at].as_slice());
     // `memcpy avg` alone is of no other rows.
     let summed = grid.label_lists.iter().any(|lists| !is_of_many(*lists));
     let trial = |row: usize| {
@@ -387,9 +397,7 @@ fn trials<'a>(
             && (!summed || !is_of_many(grid.label_lists[row]) || trial.ends(form).holds());
         sound.then_some(trial)
     };
-    let mut trials = Vec::with_capacity(ratios.len());
-    trials.extend((0..ratios.len()).filter_map(trial));
-    trials
+    (rows.start.min(ratios.len())..rows.end.min(ratios.len())).filter_map(trial).collect()
 }
 
 /// Whether the whole numbers of a column all end with zeros: `1510`, `1800`, `2010` MHz are rounded to them.
@@ -417,13 +425,10 @@ fn is_of_many(lists: List) -> bool {
 /// A figure and its ratio to that of the base, one after the other along a column or a row.
 struct Sequence<'a> {
     items: Vec<Item<'a>>,
-    /// The head of the ratios.
     head: &'a Head,
     /// Whether ratio and figure stand in one cell.
     together: bool,
-    /// How far apart their columns are.
     apart: usize,
-    /// Whether it is of lines.
     is_text: bool,
 }
 
@@ -449,8 +454,7 @@ type Pool<'a> = Vec<Vec<Sequence<'a>>>;
 
 /// Sequences down the columns: of shares with the figures that they stand behind, pooled; of a column of ratios with each column
 /// near it.
-fn sequences<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
-    let mut pools = Vec::new();
+fn sequences(grid: &Grid, found: &mut Vec<Found>) {
     let sequence = |value: usize, derived: usize, unit: Unit, together: bool| {
         let head = &grid.heads[derived];
         let bracket =
@@ -481,12 +485,11 @@ fn sequences<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
             continue;
         }
         let of_each = values(grid, derived).into_iter().take(6);
-        pools.push(of_each.map(|value| vec![sequence(value, derived, unit, false)]).collect());
+        bases(&of_each.map(|value| vec![sequence(value, derived, unit, false)]).collect(), found);
     }
     if !pooled.is_empty() {
-        pools.push(vec![pooled]);
+        bases(&vec![pooled], found);
     }
-    pools
 }
 
 /// The column of the figure that a share stands behind.
@@ -531,7 +534,6 @@ enum Base {
     Last,
     /// The last before it, else the first behind it, that is 100 %, 1.0x or has no ratio.
     Marked,
-    /// The one whose label says so.
     Named,
     Previous,
 }
@@ -539,7 +541,6 @@ enum Base {
 impl Base {
     const ALL: [Base; 5] = [Base::First, Base::Marked, Base::Named, Base::Last, Base::Previous];
 
-    /// The base of each item.
     fn of(self, items: &[Item]) -> Vec<Option<usize>> {
         let has = |item: &Item| item.value.is_some();
         let alone = |at: Option<usize>| vec![at; items.len()];
@@ -589,41 +590,81 @@ fn is_whole(ratio: &Quantity) -> bool {
 }
 
 /// Ratios of figures to that of a base in the same column or row.
-fn bases(pools: &[Pool], found: &mut Vec<Found>) {
-    for pool in pools {
-        let mut readings = Vec::new();
-        // `(0.6 %)` behind a figure of a line may be anything: `(+0.6 %)` is a change.
-        let told = pool.iter().flatten().any(|one| one.is_told());
-        let held = if told { 1 } else { 2 };
-        let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
-        let Some(unit) = ratio.map(|ratio| ratio.unit) else { continue };
-        for (at, sequences) in pool.iter().enumerate() {
-            let first = &sequences[0];
-            for base in Base::ALL {
-                let bases: Vec<Vec<Option<usize>>> =
-                    sequences.iter().map(|one| base.of(&one.items)).collect();
-                for (form, turned) in forms(unit).flat_map(|form| [(form, false), (form, true)]) {
-                    let mut trials = Vec::with_capacity(first.items.len());
-                    for (index, (sequence, bases)) in sequences.iter().zip(&bases).enumerate() {
-                        against(sequence, bases, form, turned, at << 16 | index, &mut trials);
-                    }
-                    if !trials.is_empty() {
-                        let prior = base.prior(first) + of_sequence(first, form, turned);
-                        readings.push(Reading { form, trials, prior, named: false });
-                    }
+fn bases(pool: &Pool, found: &mut Vec<Found>) {
+    let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
+    let Some(unit) = ratio.map(|ratio| ratio.unit) else { return };
+    let name = |trial: &Trial| {
+        let sequence = &pool[trial.of >> 16][trial.of & 0xffff];
+        let names = trial.names.map(|at| sequence.items[at].label.to_owned());
+        (format!("{}, {}", names[0], sequence.head.text), names)
+    };
+    if let [sequences] = pool.as_slice() {
+        if let Some(reading) = changes_in_brackets(sequences) {
+            let link = |trial: &Trial| {
+                let (of, names) = name(trial);
+                Link { ends: trial.ends(reading.form), why: Why::Signed, of, names }
+            };
+            let links: Vec<Link> = reading.trials.iter().map(link).collect();
+            let weight = Weight { score: ENOUGH, held: links.len(), missed: 0 };
+            return found.push(Found { weight, links });
+        }
+    }
+    let mut readings = Vec::new();
+    // `(0.6 %)` behind a figure of a line may be anything: `(+0.6 %)` is a change.
+    let told = pool.iter().flatten().any(|one| one.is_told());
+    let of_base = |at: usize, base: Base, form: Form, turned: bool, rows: Range<usize>| {
+        let mut trials = Vec::new();
+        for (index, sequence) in pool[at].iter().enumerate() {
+            against(sequence, base, form, turned, at << 16 | index, rows.clone(), &mut trials);
+        }
+        trials
+    };
+    for (at, sequences) in pool.iter().enumerate() {
+        for base in Base::ALL {
+            for (form, turned) in forms(unit).flat_map(|form| [(form, false), (form, true)]) {
+                let trials = of_base(at, base, form, turned, 0..WEIGHED);
+                if !trials.is_empty() {
+                    let prior = base.prior(&sequences[0]) + of_sequence(&sequences[0], form, turned);
+                    let source = Some((at, base, turned));
+                    readings.push(Reading { form, trials, source, prior, named: false });
                 }
             }
         }
-        for (at, sequences) in pool.iter().enumerate().filter(|(_, sequences)| sequences[0].together) {
-            readings.extend(against_one_cell(sequences, at, unit));
-        }
-        let name = |trial: &Trial| {
-            let sequence = &pool[trial.of >> 16][trial.of & 0xffff];
-            let names = trial.names.map(|at| sequence.items[at].label.to_owned());
-            (format!("{}, {}", names[0], sequence.head.text), names)
-        };
-        settle(readings, Enough { bits: ENOUGH, held }, name, found);
     }
+    for (at, sequences) in pool.iter().enumerate().filter(|(_, sequences)| sequences[0].together) {
+        readings.extend(against_one_cell(sequences, at, unit));
+    }
+    let rest = |reading: &Reading| match reading.source {
+        Some((at, base, turned)) => of_base(at, base, reading.form, turned, WEIGHED..usize::MAX),
+        None => Vec::new(),
+    };
+    settle(readings, Enough { bits: ENOUGH, held: if told { 1 } else { 2 } }, rest, name, found);
+}
+
+/// Changes in brackets behind their own figures, each of the first figure, which has none: `95,000`, `82,000 (-14%)`.
+/// Their signs or words tell what they are; half of them must hold, or two lines be of one label.
+fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<Reading<'a>> {
+    let mut trials = Vec::new();
+    for (index, sequence) in sequences.iter().enumerate() {
+        let first = sequence.items.iter().find(|item| item.value.is_some())?;
+        let items = || sequence.items.iter().filter(|item| item.ratio.is_some());
+        if !sequence.together || first.ratio.is_some() || items().any(|item| item.value.is_none()) {
+            return None;
+        }
+        against(sequence, Base::First, Form::Gain, false, index, 0..usize::MAX, &mut trials);
+    }
+    let percents = trials.iter().all(|trial| trial.derived.unit == Unit::Percent);
+    let signed = trials.iter().any(|trial| trial.derived.figure.value < 0.0);
+    let first = sequences.first().filter(|_| percents)?;
+    let form = if signed { Form::Gain } else { Form::Change };
+    let held = trials.iter().filter(|trial| trial.ends(form).holds()).count();
+    let worded = first.head.lists & (LOSS | GAIN) != 0;
+    let pair = match first.items.as_slice() {
+        [one, other] => first.is_text && worded && trials.len() == 1 && one.label == other.label,
+        _ => false,
+    };
+    let told = (signed || worded) && held >= 1 && 2 * held >= trials.len();
+    (told || pair).then_some(Reading { form, trials, source: None, prior: 0.0, named: false })
 }
 
 /// Shares of a whole table against the one cell of it that is 100 %.
@@ -645,12 +686,8 @@ fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: Unit) -> Vec
             }
         }
         if !trials.is_empty() {
-            readings.push(Reading {
-                form,
-                trials,
-                prior: 3.0 + of_form(form, sequences[0].head.lists),
-                named: false,
-            });
+            let prior = 3.0 + of_form(form, sequences[0].head.lists);
+            readings.push(Reading { form, trials, source: None, prior, named: false });
         }
     }
     readings
@@ -667,13 +704,15 @@ fn of_sequence(first: &Sequence, form: Form, turned: bool) -> f64 {
 
 fn against<'a>(
     sequence: &'a Sequence,
-    bases: &[Option<usize>],
+    base: Base,
     form: Form,
     turned: bool,
     of: usize,
+    rows: Range<usize>,
     trials: &mut Vec<Trial<'a>>,
 ) {
-    for (at, item) in sequence.items.iter().enumerate() {
+    let bases = base.of(&sequence.items);
+    for (at, item) in sequence.items.iter().enumerate().take(rows.end).skip(rows.start) {
         let (Some(value), Some(derived), Some(base)) = (&item.value, &item.ratio, bases[at]) else {
             continue;
         };

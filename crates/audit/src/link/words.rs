@@ -22,7 +22,6 @@ lists! {
 }
 
 struct Index {
-    /// Words, and whole texts.
     whole: FxHashMap<&'static str, List>,
     /// What is looked for anywhere, by its first byte.
     within: Vec<Vec<(&'static [u8], List)>>,

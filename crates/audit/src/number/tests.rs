@@ -23,7 +23,7 @@ fn shown(text: &str) -> String {
 
 #[test]
 fn every_text_is_read_as_was_checked() {
-    crate::cases::hold("numbers.txt", shown);
+    crate::testing::hold("numbers.txt", shown);
 }
 
 #[test]

@@ -13,15 +13,12 @@ use std::collections::{HashMap, HashSet};
 /// The figures of a relation with what the others give for each, the target first.
 type Said = Vec<(Named, Interval)>;
 
-/// The relations of one output.
 pub(super) struct Ledger<'a> {
     page: &'a Page,
     rule: &'static str,
     /// Relations that do not hold, with their arithmetic.
     failed: Vec<(Said, String)>,
-    /// Figures of relations that hold.
     held: Vec<Figure>,
-    /// Figures that lie within bounds.
     bounded: Vec<Figure>,
 }
 
@@ -34,21 +31,21 @@ const MOST_OPERANDS: usize = 8;
 const MOST_WORDS: usize = 4;
 
 impl<'a> Ledger<'a> {
-    /// A ledger of no relation yet.
     pub fn new(page: &'a Page, rule: &'static str) -> Ledger<'a> {
         Ledger { page, rule, failed: Vec::new(), held: Vec::new(), bounded: Vec::new() }
     }
 
-    /// Holds that `target = factor * product of operands to their powers (1 or -1)`, give or take the share `slack`. Operands
+    /// Holds that `target = factor * block * product of operands to their powers (1 or -1)`, give or take the share `slack`. Operands
     /// that may be zero where they divide, and figures below zero, make it say nothing.
-    fn product(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
+    fn product(&mut self, target: Named, (factor, block): (f64, f64), operands: &[(Named, i32)], slack: f64) {
         let own = target.figure.interval();
-        let Some(given) = product(factor, operands, None) else { return };
+        let given = product(factor * block, operands, None);
+        let Some(given) = given else { return };
         if own.low < -0.5 || operands.iter().any(|(operand, _)| operand.figure.value < 0.0) {
             return;
         }
         let turned = |at: usize, power: i32| {
-            let rest = product(factor, operands, Some(at))?.wider(slack + ROUNDING);
+            let rest = product(factor * block, operands, Some(at))?.wider(slack + ROUNDING);
             if power == 1 { own.over(rest) } else { rest.over(own) }
         };
         let mut said = vec![(target, given.wider(slack + ROUNDING))];
@@ -64,12 +61,20 @@ impl<'a> Ledger<'a> {
             let texts = operands.iter().enumerate();
             let text: String =
                 texts.map(|(at, (one, power))| sign(at, *power).to_owned() + &text(page, *one)).collect();
-            format!("{text} = {}", as_printed(page, target, given))
+            let block = if block == 1.0 { String::new() } else { format!("{block} B * ") };
+            format!("{block}{text} = {}", as_printed(page, target, given))
         });
     }
 
     /// The same of figures of one sheet by their names, where it has all of them.
-    pub fn of(&mut self, sheet: &Sheet, target: &str, factor: f64, powers: &[(&str, i32)], slack: f64) {
+    pub fn of(
+        &mut self,
+        sheet: &Sheet,
+        target: &str,
+        factor: (f64, f64),
+        powers: &[(&str, i32)],
+        slack: f64,
+    ) {
         let found = powers.iter().map(|(name, power)| Some((sheet.get(name)?, *power)));
         if let (Some(target), Some(operands)) = (sheet.get(target), found.collect::<Option<Vec<_>>>()) {
             self.product(target, factor, &operands, slack);

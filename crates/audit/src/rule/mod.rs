@@ -4,12 +4,9 @@
 //! A new rule is a check, called from [`CHECKS`] or by its neighbour there, and a paragraph of `rules.txt`.
 
 mod fio;
-mod hardware;
 pub mod identity;
 mod ledger;
-mod method;
 mod network;
-mod prose;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -30,11 +27,6 @@ const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
     identity::made::check,
     identity::shown::check,
     table::ratios::check,
-    identity::powers::check,
-    table::replicas::check,
-    hardware::check,
-    method::check,
-    prose::check,
 ];
 
 /// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by

@@ -1,12 +1,10 @@
-//! X24: streams of iperf3 make up their sum; M10: what they lost.
+//! X24: streams of iperf3 make up their sum.
 
 use super::ledger::{Ledger, Named, named};
 use crate::evidence::{Evidence, Sink};
-use crate::finding::{Finding, Severity};
 use crate::import::Said;
-use crate::import::iperf3::{End, Row, Stream, Test};
+use crate::import::iperf3::{Row, Stream, Test};
 use crate::number::Figure;
-use crate::page::Spot;
 
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     for output in evidence.outputs {
@@ -17,27 +15,6 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
             ledger.settle(sink);
         }
     }
-    losses(evidence, sink);
-}
-
-/// M10: streams that sent at least ten segments a second again.
-fn losses(evidence: &Evidence, sink: &mut Sink) {
-    let said = evidence.outputs.iter().filter_map(|output| match &output.said {
-        Said::Iperf3(said) => Some(said),
-        _ => None,
-    });
-    let rows = said.flat_map(|said| &said.tests).flat_map(|test| &test.ends);
-    let streams = rows.filter(|row| row.end == Some(End::Sender) && row.stream != Stream::Sum);
-    let often = streams.filter_map(|row| {
-        let seconds = row.time[1].map(|to| to.value).filter(|seconds| *seconds >= 5.0)?;
-        Some((row.retransmits?.spot, row.retransmits?.value / seconds))
-    });
-    let lossy: Vec<(Spot, f64)> = often.filter(|(_, often)| *often >= 10.0).collect();
-    let Some((spot, often)) = lossy.iter().max_by(|one, other| one.1.total_cmp(&other.1)) else { return };
-    let count = if lossy.len() == 1 { "one stream".to_owned() } else { format!("{} streams", lossy.len()) };
-    let message =
-        format!("{count} retransmitted up to {often:.0} segments a second: packet loss limits the rate");
-    sink.finds(Finding::new("M10", Severity::Ambiguous, *spot, message));
 }
 
 /// What streams that end at slightly other times leave open.

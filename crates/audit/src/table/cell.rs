@@ -1,6 +1,6 @@
 //! What a cell says: one figure, perhaps a share in brackets; or words, which are left alone.
 
-use super::Cell;
+use super::{Cell, units};
 use crate::number::{self, Hedge, Quantity, Shows, Style, Unit};
 use crate::page::Spot;
 
@@ -25,11 +25,14 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
     if found.is_empty() {
         found.extend(of_other_unit(spot.index(), text, style));
     }
+    if let Some(named) = named_figures(text, &found) {
+        cell.more = named.into_iter().map(|one| shifted(one, spot)).collect();
+        return Some(cell);
+    }
     let Some(places) = places(text, &found) else { return Some(cell) };
     let (mut outside, mut more) = (Vec::new(), Vec::new());
-    for (mut quantity, place) in found.into_iter().zip(places) {
-        quantity.figure.spot.start += spot.start;
-        quantity.figure.spot.end += spot.start;
+    for (quantity, place) in found.into_iter().zip(places) {
+        let quantity = shifted(quantity, spot);
         match place {
             Place::Outside => outside.push(quantity),
             Place::Bracket if quantity.unit == Unit::Percent && cell.share.is_none() => {
@@ -50,6 +53,29 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
     }
     cell.more = more.into();
     Some(cell)
+}
+
+fn shifted(mut quantity: Quantity, spot: Spot) -> Quantity {
+    quantity.figure.spot.start += spot.start;
+    quantity.figure.spot.end += spot.start;
+    quantity
+}
+
+/// `IOPS=5928, BW=23.2MiB/s`: figures with their names, of which each gives its figure a unit.
+fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
+    let (mut named, mut from) = (Vec::with_capacity(found.len()), 0);
+    for quantity in found {
+        let before = text.get(from..quantity.figure.spot.start as usize)?.trim_start_matches([',', ';', ' ']);
+        let name = before.strip_suffix(['=', ':'])?.trim();
+        if name.is_empty() || !name.chars().all(char::is_alphabetic) {
+            return None;
+        }
+        let mut own = *quantity;
+        units::of_head(name).into_iter().for_each(|measure| units::give(&mut own, measure));
+        named.push(own);
+        from = quantity.figure.spot.end as usize;
+    }
+    (named.len() >= 2 && text[from..].trim().is_empty()).then_some(named)
 }
 
 /// `39.6W`, `6.12Gb`: a number with a unit that is not known is one of its kind; `2U`, `3rd`, `7nm` are names.

@@ -12,7 +12,6 @@ use std::ops::Range;
 /// Cells in lines, as a shape found them: the first of each line is its label.
 pub(super) struct Grid {
     pub lines: Range<usize>,
-    /// Lines of heads, the corner first.
     pub heads: Vec<Vec<String>>,
     pub rows: Vec<Line>,
 }

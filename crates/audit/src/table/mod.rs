@@ -21,7 +21,6 @@ use std::ops::Range;
 struct Shape {
     /// Whether a table may begin at a line, or its first row stand there. Asked of every line of every page: cheap.
     begins: fn(&str) -> bool,
-    /// Finds the tables there.
     find: fn(&Ask) -> Found,
 }
 
@@ -36,7 +35,6 @@ const ALL: &[Shape] = &[
 
 struct Ask<'a> {
     page: &'a Page,
-    /// Index of the line.
     at: usize,
     /// Heads may stand above it, but not above this line.
     floor: usize,
@@ -62,43 +60,33 @@ impl Found {
 const MOST_ROWS: usize = 10_000;
 const MOST_COLUMNS: usize = 256;
 
-/// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Indices of its lines.
     pub lines: Range<usize>,
     /// The text above it that names it: a heading, a caption, a short line.
     pub title: Option<String>,
-    /// Head of the column of labels.
     pub corner: String,
-    /// Columns but that of the labels.
     pub columns: Vec<Column>,
-    /// Rows under the head.
     pub rows: Vec<Row>,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its head, of several lines joined by a space; the upper ones go on to the right over columns without one.
     pub head: String,
 }
 
-/// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What stands before its cells; of several lines joined by a space.
     pub label: String,
-    /// Index of its line.
     pub line: usize,
-    /// As many as there are columns.
     pub cells: Vec<Option<Cell>>,
 }
 
 /// A cell with something in it. A page has many, and few have more than one figure: what else they have is kept elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Where its text stands.
     pub spot: Spot,
     /// Its figure: the first that is no share in brackets.
     pub figure: Option<Quantity>,
@@ -111,9 +99,7 @@ pub struct Cell {
 /// Tables, and what looked like one and was not read.
 #[derive(Debug, Default)]
 pub struct Scanned {
-    /// In the order of the page.
     pub tables: Vec<Table>,
-    /// Why others were not read.
     pub unread: Vec<Unread>,
     /// Indices of the lines of those of which nothing was.
     pub refused: Vec<Range<usize>>,

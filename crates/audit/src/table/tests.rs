@@ -39,7 +39,7 @@ fn shown(text: &str) -> String {
 
 #[test]
 fn every_text_is_read_as_was_checked() {
-    crate::cases::hold("tables.txt", shown);
+    crate::testing::hold("tables.txt", shown);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn nobody_reads_the_lines_of_a_log() {
     let text = format!("a | IOPS\n---|---\n{}\nIt is 20 % faster.\n", row.repeat(MOST_ROWS + 1));
     let audited = crate::audit::audit(Page::new("p", text));
     assert!(audited.unread[0].why.contains("is a log"));
-    let lines: Vec<usize> = audited.clauses.iter().map(|clause| clause.line).collect();
+    let lines: Vec<usize> = audited.claims.iter().map(|claim| claim.spot.index()).collect();
     assert_eq!(lines, [MOST_ROWS + 4]);
     assert_eq!((audited.page.line(7), audited.page.number(7)), ("", 8));
 }

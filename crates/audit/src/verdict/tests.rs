@@ -20,7 +20,7 @@ fn shown(text: &str) -> String {
 
 #[test]
 fn every_page_has_its_answer() {
-    crate::cases::hold("verdicts.txt", shown);
+    crate::testing::hold("verdicts.txt", shown);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn shown(html: &str) -> String {
 
 #[test]
 fn every_page_is_shown_as_was_checked() {
-    crate::cases::hold("html.txt", shown);
+    crate::testing::hold("html.txt", shown);
 }
 
 #[test]

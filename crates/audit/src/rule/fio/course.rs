@@ -16,7 +16,7 @@ fn sums(run: &Run) -> Option<bool> {
     Some(run.fio.version?.is_from(3, 13))
 }
 
-pub(super) fn steady(run: &Run, sink: &mut Sink) -> Option<()> {
+pub(super) fn steady(run: &Run) -> Option<(f64, Finding)> {
     let Samples { deviation, mean, count, .. } = samples(run)?;
     let jobs = run.job.jobs.unwrap_or(1) as f64;
     let (deviation, enough) = (deviation?, count?.value >= 20.0 * jobs);
@@ -28,8 +28,8 @@ pub(super) fn steady(run: &Run, sink: &mut Sink) -> Option<()> {
     let share = 100.0 * variation;
     let message = format!("the rate varies by {share:.0} % of its mean between samples: it is not steady");
     let by = format!("stdev {} / avg {}", deviation.value, mean.value);
-    sink.finds(Finding::new("F27", Severity::Ambiguous, deviation.spot, message).by(by).against([mean.spot]));
-    Some(())
+    let finding = Finding::new("F27", Severity::Ambiguous, deviation.spot, message);
+    Some((variation, finding.by(by).against([mean.spot])))
 }
 
 /// The bandwidth of the last line of progress, where that is of the end of a run that is long enough.
@@ -58,7 +58,7 @@ pub(super) fn end(run: &Run, sink: &mut Sink) -> Option<()> {
     Some(())
 }
 
-pub(super) fn regimes(run: &Run, sink: &mut Sink) -> Option<()> {
+pub(super) fn regimes(run: &Run) -> Option<(f64, Finding)> {
     let points = run.direction.percentiles.as_ref()?.points.iter();
     let points: Vec<&(f64, Figure)> = points.filter(|(percent, _)| (5.0..=95.0).contains(percent)).collect();
     let pairs = points.windows(2).filter(|pair| points.len() >= 5 && pair[0].1.value >= 10e3);
@@ -74,6 +74,29 @@ pub(super) fn regimes(run: &Run, sink: &mut Sink) -> Option<()> {
     );
     let finding =
         Finding::new("F29", Severity::Ambiguous, after.1.spot, message).by(format!("{times:.1} times"));
-    sink.finds(finding.against([before.1.spot]));
-    Some(())
+    Some((times, finding.against([before.1.spot])))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    #[test]
+    fn unsteady_runs_are_told_once_however_many_jobs_they_have() {
+        let header = "w: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, \
+                      ioengine=libaio, iodepth=1\nfio-3.33\n";
+        let job = |pid: u32| {
+            format!(
+                "w: (groupid=0, jobs=1): err= 0: pid={pid}: Fri Apr 12 13:55:32 2024\n  read: IOPS=1000, \
+                 BW=4000KiB/s (4096kB/s)(117MiB/30000msec)\n   bw (  KiB/s): min= 1000, max= 9000, \
+                 per=100.00%, avg=4000.00, stdev=2000.00, samples=60\n"
+            )
+        };
+        let page = format!("{header}{}{}{}", job(1), job(2), job(3));
+        assert_eq!(found(&page, "F27").len(), 1);
+        assert_eq!(
+            found(&format!("{page}\n{header}{}", job(4).replace("2000.00", "3000.00")), "F27").len(),
+            2
+        );
+    }
 }

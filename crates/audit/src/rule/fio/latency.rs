@@ -24,7 +24,29 @@ fn described<'a>(run: &Run<'a>) -> Option<(&'a Percentiles, Option<&'a Latency>)
     Some((percentiles, latency.as_ref()))
 }
 
+/// No part of a latency is longer than the whole.
+fn part_above_whole(run: &Run, sink: &mut Sink) -> Option<()> {
+    let (clat, lat) = (run.direction.clat?, run.direction.lat?);
+    let pairs =
+        [(clat.mean, lat.mean, "mean"), (clat.min, lat.min, "least"), (clat.max, lat.max, "greatest")];
+    let above = |(part, whole, _): &&(Figure, Figure, _)| {
+        let Interval { low, .. } = part.interval();
+        low > 1.02 * whole.interval().high + 1e3
+    };
+    let (part, whole, name) = *pairs.iter().find(above)?;
+    let (part_text, whole_text) = (ms(part.value), ms(whole.value));
+    let message = format!(
+        "the {name} completion latency, {part_text}, is above the {name} of the whole latency, {whole_text}: \
+         the two are not of one clock"
+    );
+    sink.finds(Finding::new("F8", Severity::WrongFigure, part.spot, message).against([whole.spot]));
+    Some(())
+}
+
 pub(super) fn parts(run: &Run, sink: &mut Sink) -> Option<()> {
+    if part_above_whole(run, sink).is_some() {
+        return None;
+    }
     let [slat, clat, lat] =
         [run.direction.slat?, run.direction.clat?, run.direction.lat?].map(|latency| latency.mean);
     let sum = slat.interval().plus(clat.interval());

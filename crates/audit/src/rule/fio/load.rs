@@ -3,8 +3,9 @@
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
-use crate::import::fio::{Direction, Fio, Job};
+use crate::import::fio::{Asked, Direction, Fio, Job, MOST_JOBS};
 use crate::number::{Figure, Interval, show_ns};
+use crate::page::Page;
 
 /// Engines of which one I/O a job is in flight, whatever iodepth says.
 const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
@@ -17,14 +18,38 @@ fn is_synchronous(fio: &Fio, job: &Job) -> bool {
     engine(fio, job).is_some_and(|engine| SYNCHRONOUS.contains(&engine))
 }
 
+/// I/Os that a job may have in flight, with the depth of one of its jobs. Where several jobs of a job file report as
+/// one, each counts with its own depth; `None` where it is open how many of each ran.
+fn most_in_flight(page: &Page, fio: &Fio, job: &Job) -> Option<(f64, u64)> {
+    let each = |asked: &Asked| -> Option<u64> {
+        let synchronous = asked.ioengine.as_deref().is_some_and(|engine| SYNCHRONOUS.contains(&engine));
+        if synchronous { Some(1) } else { asked.iodepth }
+    };
+    let group = format!("(g={})", job.group.unwrap_or(0));
+    let mine: Vec<&Asked> =
+        fio.asked.iter().filter(|asked| page.line(asked.line).contains(&group)).take(MOST_JOBS).collect();
+    let blocks = fio.jobs.iter().filter(|other| other.group == job.group).count();
+    let jobs = job.jobs?;
+    if blocks >= mine.len() {
+        let depth = each(fio.asked_of(job)?)?;
+        return Some((jobs as f64 * depth as f64, depth));
+    }
+    // `...` below a job stands for more jobs like it.
+    let is_many = |asked: &&Asked| page.bare(asked.line + 1).0.trim() == "...";
+    let many = mine.iter().filter(|asked| is_many(asked)).count();
+    let rest = jobs.checked_sub((mine.len() - many) as u64)?;
+    let counts = |asked: &&Asked| if is_many(asked) { rest } else { 1 };
+    let depths: Option<Vec<u64>> = mine.iter().map(|asked| each(asked)).collect();
+    let total = mine.iter().zip(depths?).map(|(asked, depth)| counts(asked) as f64 * depth as f64).sum();
+    (many <= 1 && (many == 1 || rest == 0)).then_some((total, 1))
+}
+
 /// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
-pub(super) fn little(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+pub(super) fn little(page: &Page, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     let latency = |one: &Direction| one.lat.or(one.clat.filter(|_| one.slat.is_none()));
     let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
     let terms: Vec<Term> = terms.collect::<Option<_>>()?;
-    let (jobs, depth) = (job.jobs? as f64, fio.asked_of(job)?.iodepth?);
-    let synchronous = is_synchronous(fio, job);
-    let asked = if synchronous { jobs } else { jobs * depth as f64 };
+    let (asked, depth) = most_in_flight(page, fio, job)?;
     // A run of a few I/Os is mostly its ends.
     let few = |one: &Direction| {
         let ios = one.iops.zip(one.runtime_ms).map(|(iops, runtime)| iops.value * runtime.value);
@@ -33,7 +58,7 @@ pub(super) fn little(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     let few = job.directions.iter().any(few);
     // Nearly all I/Os were submitted with the depth full and nothing held the load back.
     let submitted = |(at, share): &(u64, Figure)| *at == bucket(depth) && share.value > 99.0;
-    let full = engine(fio, job).is_some() && !synchronous && depth > 1 && job.depths.iter().any(submitted);
+    let full = engine(fio, job).is_some() && depth > 1 && job.depths.iter().any(submitted);
     if at_one_time(job) {
         judge(&terms, asked, full && !few, few, sink);
     } else {
@@ -98,7 +123,7 @@ pub(super) fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Si
     (busy >= 85.0).then(|| sink.finds(finding))
 }
 
-/// F24: the most frequent depth is that of iodepth. F25: the job ended well.
+/// F24: most I/Os were submitted at more than half of iodepth. F25: the job ended well.
 pub(super) fn depth(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     if let Some(error) = job.error.filter(|error| error.value != 0.0) {
         let message =
@@ -107,16 +132,18 @@ pub(super) fn depth(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     }
     let depth = fio.asked_of(job)?.iodepth.filter(|depth| *depth > 1)?;
     let (most, share) = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    if *most == bucket(depth) {
+    // fio's bucket 8 is depth 8 to 15.
+    let top = if *most < 64 { 2 * most - 1 } else { u64::MAX };
+    if *most == bucket(depth) || 2 * top > depth {
         job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
         return None;
     }
     let engine = engine(fio, job).filter(|_| is_synchronous(fio, job));
     let why =
         engine.map(|engine| format!(": the engine {engine} has one I/O in flight a job")).unwrap_or_default();
-    let percent = share.value;
+    let (percent, depths) = (share.value, if top > 1 { format!("{most} to {top}") } else { "1".to_owned() });
     let message =
-        format!("iodepth {depth} was asked for, but {percent} % were submitted at depth {most}{why}");
+        format!("iodepth {depth} was asked for, but {percent} % were submitted at depth {depths}{why}");
     sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
     Some(())
 }

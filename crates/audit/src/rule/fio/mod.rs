@@ -6,6 +6,7 @@ mod load;
 mod rates;
 
 use crate::evidence::{Evidence, Sink};
+use crate::finding::Finding;
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era};
 use crate::import::fio::{Direction, Fio, Form, Job, index_of};
@@ -18,11 +19,12 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
     latency::buckets(evidence, sink);
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
-        let _ = load::little(fio, job, sink);
+        let _ = load::little(evidence.page, fio, job, sink);
         let _ = load::generator(evidence, fio, job, sink);
         let _ = load::depth(fio, job, sink);
     }
-    [course::steady, course::end, course::regimes].into_iter().for_each(|look| each(evidence, sink, look));
+    each(evidence, sink, course::end);
+    [course::steady, course::regimes].into_iter().for_each(|look| once_a_run(evidence, sink, look));
 }
 
 /// One way of a job with what it belongs to.
@@ -54,6 +56,28 @@ fn each(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&Run, &mut Sink) -> 
     }
 }
 
+/// Tells the worst of each run of fio, however many jobs it has and however often it is printed.
+fn once_a_run(evidence: &Evidence, sink: &mut Sink, look: fn(&Run) -> Option<(f64, Finding)>) {
+    let mut told: Vec<Vec<u64>> = Vec::new();
+    for fio in evidence.fio() {
+        let runs = fio.jobs.iter().flat_map(|job| {
+            job.directions.iter().map(move |direction| Run { page: evidence.page, fio, job, direction })
+        });
+        // The same run in text and in JSON has the same counts.
+        let counts = fio.jobs.iter().flat_map(|job| job.directions.iter().map(move |one| (job, one)));
+        let counts = counts.filter_map(|(job, one)| {
+            let issued = job.issued.and_then(|issued| issued.total[index_of(one.way)]);
+            Some(one.ios.or(issued)?.value as u64)
+        });
+        let counts: Vec<u64> = counts.collect();
+        let worst = runs.filter_map(|run| look(&run)).max_by(|one, other| one.0.total_cmp(&other.0));
+        if let Some((_, finding)) = worst.filter(|_| counts.is_empty() || !told.contains(&counts)) {
+            sink.finds(finding);
+            told.push(counts);
+        }
+    }
+}
+
 impl<'a> Run<'a> {
     fn is_text(&self) -> bool {
         self.fio.form == Form::Text
@@ -81,7 +105,10 @@ impl<'a> Run<'a> {
     /// I/Os that may be in flight at once; of a sum of jobs (`All clients`) those of all of them.
     fn most_in_flight(&self) -> f64 {
         let of = |job: &Job| {
-            let depth = self.fio.asked_of(job).and_then(|asked| asked.iodepth).unwrap_or(1);
+            let own = self.fio.asked_of(job).and_then(|asked| asked.iodepth);
+            // Several jobs of a job file may report as one: the deepest counts.
+            let deepest = self.fio.asked.iter().filter_map(|asked| asked.iodepth).max();
+            let depth = if job.jobs > Some(1) { own.max(deepest) } else { own }.unwrap_or(1);
             // Not as whole numbers: who wrote the page may have written any.
             depth as f64 * job.jobs.unwrap_or(1) as f64
         };
@@ -91,7 +118,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Milliseconds.
     fn runtime_ms(&self) -> Option<f64> {
         self.direction.runtime_ms.map(|figure| figure.value).filter(|runtime| *runtime > 0.0)
     }
@@ -99,11 +125,9 @@ impl<'a> Run<'a> {
 
 /// How a figure of fio's agrees with its operands.
 enum Agreement {
-    /// It does.
     Agrees,
     /// It does if its carry was lost: so much was meant.
     Carried(Interval),
-    /// It does not.
     Disagrees,
 }
 

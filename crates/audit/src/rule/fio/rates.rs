@@ -143,9 +143,10 @@ impl<'a> Run<'a> {
 struct Issued<'a> {
     of: (&'a Page, &'a Fio),
     bytes: Interval,
+    /// What was issued times its block size.
+    product: f64,
     by: String,
     runtime_ms: f64,
-    /// All together first.
     rates: Vec<Figure>,
     io: [Option<Figure>; 2],
     operands: Vec<Spot>,
@@ -167,18 +168,22 @@ fn statuses<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = ((&'a Page, &'a
 fn of_run(run: Run) -> Option<Issued> {
     let (bytes, issued, runtime_ms) = (run.issued_bytes()?, run.issued()?, run.runtime_ms()?);
     let rates = [run.direction.bandwidth, run.direction.bandwidth_decimal].into_iter().flatten().collect();
-    let by = format!("{} issued * {} B", issued.value, run.block_size()?);
+    let size = run.block_size()?;
+    let (product, by) = (issued.value * size, format!("{} issued * {size} B", issued.value));
     let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
-    Some(Issued { of: run.of(), bytes, by, runtime_ms, rates, io: run.io(), operands, is_group: false })
+    let (of, io, is_group) = (run.of(), run.io(), false);
+    Some(Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
 }
 
 fn of_group<'a>(page: &'a Page, fio: &'a Fio, status: &Status) -> Option<Issued<'a>> {
-    let mut bytes = Interval::exact(0.0);
+    let (mut bytes, mut product) = (Interval::exact(0.0), 0.0);
     let mine = |group: Option<u64>| group.is_none() || status.group.is_none() || group == status.group;
     let jobs = || fio.jobs.iter().filter(|job| mine(job.group));
     for job in jobs() {
         if let Some(direction) = job.directions.iter().find(|direction| direction.way == status.way) {
-            bytes = bytes.plus(Run { page, fio, job, direction }.issued_bytes()?);
+            let run = Run { page, fio, job, direction };
+            bytes = bytes.plus(run.issued_bytes()?);
+            product += run.issued()?.value * run.block_size()?;
         }
     }
     let longest = status.runtime_ms[1].filter(|longest| longest.value > 0.0 && bytes.high > 0.0)?;
@@ -186,26 +191,26 @@ fn of_group<'a>(page: &'a Page, fio: &'a Fio, status: &Status) -> Option<Issued<
     let rates = status.bandwidth.iter().chain(ends).flatten().copied().collect();
     let (by, operands) = ("all issued * their block sizes".to_owned(), vec![longest.spot]);
     let (runtime_ms, io) = (longest.value, status.io);
-    Some(Issued { of: (page, fio), bytes, by, runtime_ms, rates, io, operands, is_group: true })
+    let (of, is_group) = ((page, fio), true);
+    Some(Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
 }
 
-/// F2 and F3.
 fn issued_bytes(evidence: &Evidence, sink: &mut Sink) {
-    for Issued { of, bytes, by, runtime_ms, rates, io, operands, is_group } in issued(evidence) {
+    for Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group } in issued(evidence) {
         let per_second = bytes.scaled(1000.0 / runtime_ms);
         for figure in rates.iter().copied() {
             // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
             let old = Era::of(of.1.version) == Era::Remainder || of.0.quote(figure.spot).contains("KB");
             let cut = if is_group && old { 1024.0 } else { 0.0 };
             let recomputed = Interval { low: (per_second.low - cut).floor(), high: per_second.high };
-            let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, per_second.high);
+            let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, 1e3 * product / runtime_ms);
             let (operands, excused) = (operands.clone(), is_moved(of, &io, runtime_ms, &figure));
             Check { rule: "F2", of, figure, recomputed, by, operands, excused }.hold(sink);
         }
         for figure in io.into_iter().flatten() {
             let excused =
                 rates.first().is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
-            let by = format!("{by} = {:.0} B", bytes.middle());
+            let by = format!("{by} = {product:.0} B");
             Check { rule: "F3", of, figure, recomputed: bytes, by, operands: Vec::new(), excused }.hold(sink);
         }
     }

@@ -7,7 +7,6 @@ use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, s
 use crate::number::{Quantity, Unit};
 use crate::prose::size_of;
 
-/// What a figure measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Rate,
@@ -45,52 +44,12 @@ fn beside_bandwidth(grid: &Grid, row: usize, column: usize) -> bool {
 }
 
 /// Words of heads that say which figure it is, not of what.
-const METRICS: [&str; 40] = [
-    "iops",
-    "throughput",
-    "bandwidth",
-    "bw",
-    "speed",
-    "rate",
-    "mb",
-    "mib",
-    "kb",
-    "kib",
-    "gb",
-    "gib",
-    "mbps",
-    "kbps",
-    "gbps",
-    "sec",
-    "iops/s",
-    "мб",
-    "гб",
-    "кб",
-    "мбайт",
-    "скорость",
-    "带宽",
-    "吞吐",
-    "吐量",
-    "速度",
-    "latency",
-    "lat",
-    "avg",
-    "ms",
-    "us",
-    "qps",
-    "tps",
-    "ops",
-    "mean",
-    "average",
-    "延迟",
-    "usec",
-    "msec",
-    "clat",
-];
+const METRICS: &str = "iops throughput bandwidth bw speed rate mb mib kb kib gb gib mbps kbps gbps sec iops/s мб гб кб \
+    мбайт скорость 带宽 吞吐 吐量 速度 latency lat avg ms us qps tps ops mean average 延迟 usec msec clat";
 
 /// What a head is of, without the words of the metric: two columns of one load have it in common.
 fn of_what(head: &str) -> Vec<String> {
-    parts(head).into_iter().filter(|part| !METRICS.contains(&part.as_str())).collect()
+    parts(head).into_iter().filter(|part| METRICS.split(' ').all(|word| word != part)).collect()
 }
 
 /// Columns of two kinds in a row that go together: of one cell, else under heads of one load side by side, else the only two.

@@ -17,6 +17,9 @@ const IMPOSSIBLE: f64 = 1.1;
 /// Less may be of a ramp, or of a pause between two I/Os.
 const FAR: f64 = 1.15;
 
+/// Rows that are asked for a depth of their own.
+const MOST_DEPTHS: usize = 500;
+
 struct Row<'a> {
     rate: &'a Quantity,
     latency: &'a Quantity,
@@ -90,7 +93,7 @@ fn agreed(mut open: Vec<([usize; 2], Row<'_>)>) -> Vec<Vec<Row<'_>>> {
         let mut rows: Vec<Row> = own.into_iter().map(|(_, row)| row).collect();
         let count = |depth: f64| rows.iter().filter(|row| row.flight.wider(SLACK).has(depth)).count();
         let whole = |row: &Row| row.flight.middle().round().max(1.0);
-        let best = rows.iter().map(whole).max_by_key(|depth| count(*depth));
+        let best = rows.iter().take(MOST_DEPTHS).map(whole).max_by_key(|depth| count(*depth));
         let enough = if rows.len() == 3 { 2 } else { 3 };
         let Some(depth) = best.filter(|depth| count(*depth) >= enough) else { continue };
         rows.iter_mut().for_each(|row| row.depth = depth);

@@ -5,6 +5,5 @@ mod columns;
 pub mod little;
 pub mod made;
 mod parts;
-pub mod powers;
 pub mod product;
 pub mod shown;

@@ -5,20 +5,14 @@ use crate::number::{Interval, Quantity, Unit};
 /// How a figure is made of its parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum What {
-    /// All together.
     Sum,
-    /// Their mean.
     Mean,
-    /// Their median.
     Median,
-    /// The largest.
     Most,
-    /// The smallest.
     Least,
 }
 
 impl What {
-    /// All.
     pub const ALL: [What; 5] = [What::Sum, What::Mean, What::Median, What::Most, What::Least];
 
     /// Its word: `median`.
@@ -32,7 +26,6 @@ impl What {
         }
     }
 
-    /// What parts give.
     pub fn given(self, parts: &[Quantity]) -> Interval {
         let middle = |of: fn(&Quantity) -> f64| iotax_units::median(parts.iter().map(of));
         let sum = parts.iter().fold(Interval::exact(0.0), |sum, part| sum.plus(part.interval()));
@@ -57,9 +50,7 @@ impl What {
 /// A figure with the parts that it is said to be made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
-    /// The figure.
     pub total: Quantity,
-    /// Its parts.
     pub parts: Vec<Quantity>,
 }
 

@@ -19,22 +19,10 @@ use std::collections::BTreeMap;
 const SLACK: f64 = 0.0025;
 /// The same in a single line, whose figures may be of two readings.
 const LOOSE: f64 = 0.02;
-/// Block sizes that are used, for pages that do not state theirs.
-const SIZES: [f64; 13] = [
-    512.0,
-    4096.0,
-    8192.0,
-    16384.0,
-    32768.0,
-    65536.0,
-    131_072.0,
-    262_144.0,
-    524_288.0,
-    1_048_576.0,
-    2_097_152.0,
-    4_194_304.0,
-    8_388_608.0,
-];
+/// Block sizes that are used, 512 B to 8 MiB, for pages that do not state theirs; 1 and 2 KiB are rare.
+fn usual_sizes() -> impl Iterator<Item = f64> {
+    (9..=23).filter(|power| ![10, 11].contains(power)).map(|power| 2f64.powi(power))
+}
 
 /// Rows that are asked for a size of their own.
 const MOST_OTHERS: usize = 8;
@@ -49,7 +37,6 @@ struct Pair<'a> {
     literal: Option<f64>,
     /// Whether the size is written as `4K`, of 1024 for all readers.
     bare_k: bool,
-    /// Whether the page states the size.
     stated: bool,
     /// Whether the line itself states it, and has nothing else.
     spelt: bool,
@@ -129,7 +116,7 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
             |pair: &Pair| (pair.bandwidth.figure.value / pair.rate.figure.value / 1024.0).round() * 1024.0;
         let others =
             pairs.iter().take(MOST_OTHERS).map(round).filter(|size| (1024.0..=65536.0).contains(size));
-        let mut sizes = others.filter(|size| count(size) >= 3).chain(SIZES);
+        let mut sizes = others.filter(|size| count(size) >= 3).chain(usual_sizes());
         let first = sizes.next();
         let best = first.map(|first| {
             sizes.fold(first, |best, size| if count(&size) >= count(&best) { size } else { best })
@@ -137,7 +124,7 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
         let best = best.filter(|size| count(size) >= 2 && 3 * count(size) >= 2 * pairs.len());
         let Some(size) = best else { continue };
         // Rows that fit another size are of that size.
-        pairs.retain(|pair| fits(pair, size) || !SIZES.iter().any(|other| fits(pair, *other)));
+        pairs.retain(|pair| fits(pair, size) || !usual_sizes().any(|other| fits(pair, other)));
         for pair in &mut pairs {
             pair.size = size * if pair.bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
         }

@@ -2,7 +2,7 @@
 
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
-use crate::number::{Figure, Interval, Quantity, Unit, quantities};
+use crate::number::{Base, Figure, Interval, Quantity, Unit, quantities};
 use crate::page::Spot;
 use crate::rule::table::like;
 
@@ -12,7 +12,9 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     }
     for at in evidence.text_lines() {
         let text = evidence.page.line(at);
-        let Some(_) = text.find(['=', '≈']).filter(|_| text.len() < 2000) else { continue };
+        if !text.contains(['=', '≈']) {
+            continue;
+        }
         let figures = quantities(at, text);
         for end in 2..figures.len() {
             if let Some(start) = terms(text, &figures, end) {
@@ -72,11 +74,32 @@ fn terms(text: &str, figures: &[Quantity], end: usize) -> Option<usize> {
     (any && !goes_on).then_some(start)
 }
 
+/// Holds a result against its terms in every way in which people write it: prefixes of 1000 or of 1024, percent with or
+/// without a factor of 100, the unit on the result only.
 fn judge(evidence: &Evidence, figures: &[Quantity], text: &str, sink: &mut Sink) {
     let Some((printed, terms)) = figures.split_last() else { return };
-    if let Some(given) = computed(text, terms, printed.unit) {
-        told(evidence, printed, terms, given, text, sink);
+    let Some(given) = computed(text, terms, printed.unit) else { return };
+    let as_percent = |(all, central): (Interval, f64)| (all.scaled(100.0), 100.0 * central);
+    let is_bare = |one: &Quantity| matches!(one.unit, Unit::Bare | Unit::Times) && one.scale == 1.0;
+    let told_alone =
+        terms.iter().all(is_bare) && !matches!(printed.unit, Unit::Bare | Unit::Percent | Unit::Times);
+    // `16 x 250 = 4 GB/s` may be of MB/s.
+    if told_alone {
+        return;
     }
+    let binary: Vec<Quantity> = terms.iter().map(of_1024).collect();
+    let result = of_1024(printed);
+    let ways = [(Some(given), printed), (computed(text, &binary, printed.unit), &result)];
+    let holds = |(given, result): (Option<(Interval, f64)>, &Quantity)| {
+        let meets = |(all, _): (Interval, f64)| all.wider(1e-9).meets(result.interval());
+        let is_percent = printed.unit == Unit::Percent;
+        given.is_some_and(|given| meets(given) || is_percent && meets(as_percent(given)))
+    };
+    if ways.into_iter().any(holds) {
+        return sink.holds("X34", &printed.figure);
+    }
+    let is_percent = printed.unit == Unit::Percent && !terms.iter().any(|one| one.unit == Unit::Percent);
+    told(evidence, printed, terms, if is_percent { as_percent(given) } else { given }, text, sink);
 }
 
 /// What the terms give, as an interval and of the printed values alone, is what is printed.
@@ -139,9 +162,15 @@ fn computed(text: &str, terms: &[Quantity], unit: Unit) -> Option<(Interval, f64
         true => Interval { low: -all.high, high: -all.low },
         false => *all,
     };
-    let scale = if unit == Unit::Percent { 100.0 } else { 1.0 };
-    let sum = sums.iter().map(part).fold(Interval::exact(0.0), Interval::plus).scaled(scale);
-    Some((sum, scale * sums.iter().map(|(sign, _, central)| sign * central).sum::<f64>()))
+    let sum = sums.iter().map(part).fold(Interval::exact(0.0), Interval::plus);
+    Some((sum, sums.iter().map(|(sign, _, central)| sign * central).sum::<f64>()))
+}
+
+/// A figure whose prefix counts in 1024: `128k`, `4M`.
+fn of_1024(one: &Quantity) -> Quantity {
+    let power = (one.scale.log10() / 3.0).round() as i32;
+    let factor = if one.base == Base::Binary { 1.0 } else { 1.024f64.powi(power.max(0)) };
+    Quantity { figure: one.figure.scaled(factor), ..*one }
 }
 
 #[cfg(test)]
@@ -166,6 +195,10 @@ mod tests {
             "3 x 4 drives = 12",
             "(8 - 2) x 4 = 24",
             "1 / 3 = 0.33",
+            "It moves 16 x 250 = 4 GB/s.",
+            "20 / 32 * 100 = 62.5 %",
+            "Of 16M / 4k = 4096 blocks.",
+            "128k x 8 = 1M at once",
         ] {
             assert_eq!(found(&format!("{sound}\n"), "X34"), [], "{sound}");
         }

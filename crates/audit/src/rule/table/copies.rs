@@ -3,8 +3,8 @@
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::{Output, Said, Way};
+use crate::link::words::{READ, WRITE, lists};
 use crate::number::{Figure, Quantity, Unit};
-use crate::prose::topic;
 use crate::table::Table;
 use std::collections::HashMap;
 
@@ -55,12 +55,13 @@ fn copied(
     let mut copied = Vec::new();
     for row in &table.rows {
         for (cell, column) in row.cells.iter().zip(&table.columns) {
-            let about = topic(&column.head).or(&topic(&row.label));
+            let said = [&column.head, &row.label].map(|text| lists(text) & (READ | WRITE));
+            let said = said.into_iter().find(|said| *said != 0).unwrap_or_default();
             for quantity in cell.iter().flat_map(|cell| cell.figure.iter().chain(&cell.more)) {
                 let alike = |(_, unit, way): &&Source| {
-                    let way = match (about.read != about.write, way) {
-                        (true, Way::Read) => about.read,
-                        (true, Way::Write) => about.write,
+                    let way = match way {
+                        Way::Read => said != WRITE,
+                        Way::Write => said != READ,
                         _ => true,
                     };
                     way && (quantity.unit == *unit || (quantity.unit, *unit) == (Unit::Bare, Unit::PerSecond))

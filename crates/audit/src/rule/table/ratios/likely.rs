@@ -1,17 +1,14 @@
 //! What most likely happened where a ratio is not what its operands give.
 
 use crate::finding::Slip;
-use crate::knowledge::words::says;
+use crate::link::words::{TIMES, says};
 use crate::link::{Form, Link, Why};
 use crate::number::{Interval, Unit};
 use crate::page::Page;
 use crate::slip;
 
-/// What most likely happened.
 pub(super) enum Likely {
-    /// Nothing that can be told.
     Open,
-    /// A slip of the ratio.
     Ratio(Slip),
     /// No slip: of times, in a column of others, the ratio says how much better they are and is turned round.
     BetterIsLess,
@@ -102,7 +99,7 @@ fn alike(link: &Link, other: &Link) -> bool {
 
 /// Whether it is a ratio of times, where less is better.
 fn of_time(link: &Link) -> bool {
-    link.numerator.unit == Unit::Nanoseconds || says(&link.of.to_lowercase(), "time")
+    link.numerator.unit == Unit::Nanoseconds || says(&link.of, TIMES)
 }
 
 /// What a printed ratio says of numerator / denominator.

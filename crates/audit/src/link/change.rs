@@ -1,0 +1,185 @@
+//! The one form of sentence that is judged: "from A to B, P %", with both ends and their change side by side and no third
+//! figure. Of looser forms one accusation in six was right on pages of others.
+
+use super::words::{CHANGES, FROM, GAIN, GLUE, LOSS, OF_OTHERS, SETTINGS, TIMES, TO, is, says};
+use super::{Ends, Form, Link, Why, comparable, is_ratio};
+use crate::number::{Hedge, Quantity, Unit};
+use crate::page::Page;
+use crate::prose::Sentence;
+
+pub(super) fn links(page: &Page, sentences: &[Sentence]) -> Vec<Link> {
+    sentences.iter().filter_map(|sentence| link(page.line(sentence.line), sentence)).collect()
+}
+
+fn link(line: &str, sentence: &Sentence) -> Option<Link> {
+    let [one, two, three] = <[Quantity; 3]>::try_from(sentence.figures.as_slice()).ok()?;
+    let (first, second, derived, is_behind) = match [one, two, three].each_ref().map(is_ratio) {
+        [false, false, true] => (one, two, three, true),
+        [true, false, false] => (two, three, one, false),
+        _ => return None,
+    };
+    let text = line.get(sentence.bytes.clone())?;
+    let between = |left: &Quantity, right: &Quantity| {
+        line.get(left.figure.spot.end as usize..right.figure.spot.start as usize)
+    };
+    let glue = if is_behind { between(&second, &derived)? } else { between(&derived, &first)? };
+    let plain = |one: &Quantity| one.hedge == Hedge::Plain && one.figure.low > 0.0;
+    let sound = plain(&first)
+        && plain(&second)
+        && matches!(derived.hedge, Hedge::Plain | Hedge::About)
+        && is_change(line, sentence, &first, between(&first, &second)?)
+        && is_glue(glue)
+        && ends_behind(line, sentence, if is_behind { &derived } else { &second })
+        && !says(text, OF_OTHERS | SETTINGS);
+    sound.then_some(())?;
+    let pairs: Vec<[Quantity; 2]> = alike(first, second);
+    let pairs = pairs.into_iter().filter(|pair| is_result(pair, text));
+    let pairs: Vec<[Quantity; 2]> = pairs.collect();
+    let readings = pairs.iter().flat_map(|pair| readings(pair, derived));
+    let ends = readings.into_iter().find(Ends::holds).or_else(|| Some(meant(pairs.first()?, derived)))?;
+    let of = line.get(first.figure.spot.start as usize..second.figure.spot.end as usize)?;
+    let names = [String::new(), String::new()];
+    Some(Link { ends, why: Why::Told, of: format!("the change of {of}"), names })
+}
+
+/// Whether the text between two figures, and the word before the first, make the second what became of it.
+fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -> bool {
+    let between = between.trim().to_lowercase();
+    let before = line.get(sentence.bytes.start..first.figure.spot.start as usize).unwrap_or("").trim_end();
+    let arrow = matches!(between.as_str(), "->" | "→" | "=>" | "-->" | "⇒" | "➜" | "➡");
+    arrow || is(&between, TO) && last_word(before).is_some_and(|word| is(&word.to_lowercase(), FROM))
+}
+
+/// Whether nothing but words of a change stands behind a figure, up to a stop or bracket.
+fn ends_behind(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
+    let behind = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
+    let ends = [')', ']', ',', ';', ':', '，', '）', '。', '(', '、'];
+    is_glue(behind.split(ends).next().unwrap_or(""))
+}
+
+/// Whether a text has nothing but words of a change, such as tie it to its ends, and signs.
+fn is_glue(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let signs = |letter: char| letter.is_whitespace() || "()[]=~≈+-−–—→,:，：（）*_`".contains(letter);
+    lower.split(signs).filter(|word| !word.is_empty()).all(|word| is(word, GLUE | CHANGES | LOSS | GAIN))
+}
+
+/// The word that a text ends with; of Chinese the last sign.
+fn last_word(text: &str) -> Option<&str> {
+    let last = text.chars().next_back().filter(|last| last.is_alphabetic())?;
+    let is_sign = last as u32 > 0x2e80;
+    let word = text.rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or("");
+    text.get(text.len() - if is_sign { last.len_utf8() } else { word.len() }..)
+}
+
+/// Rates are results; times are where the sentence speaks of what took them. Sizes of blocks are set.
+fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
+    let is_size = |one: &Quantity| {
+        one.scale > 1.0 && one.decimals == 0 && ((one.figure.value / one.scale) as u64).is_power_of_two()
+    };
+    comparable(&pair[0], &pair[1])
+        && match pair[0].unit {
+            Unit::Bare => pair.iter().all(|one| one.figure.value >= 2100.0 && !is_size(one)),
+            Unit::Nanoseconds => says(sentence, TIMES),
+            unit => unit.is_rate(),
+        }
+}
+
+/// The two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`, of which the first may be thousands or not.
+fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
+    let given = |bare: Quantity, other: &Quantity, scale: f64| Quantity {
+        figure: bare.figure.scaled(scale),
+        unit: other.unit,
+        scale: other.scale,
+        base: other.base,
+        ..bare
+    };
+    if first.unit != Unit::Bare || second.unit == Unit::Bare {
+        return vec![[first, second]];
+    }
+    let scales = if first.scale == 1.0 { [second.scale, 1.0] } else { [1.0, 1.0] };
+    scales.map(|scale| [given(first, &second, scale), second]).into()
+}
+
+/// Every way in which the change can be computed: of rates the first end is the base, of times either.
+fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<Ends> {
+    let ends = |form, numerator, denominator| Ends { derived, form, numerator, denominator };
+    let turned = first.unit == Unit::Nanoseconds || derived.unit == Unit::Times;
+    let forms = Form::ALL.into_iter().flat_map(|form| {
+        let back = turned.then(|| ends(form, *first, *second));
+        [Some(ends(form, *second, *first)), back].into_iter().flatten()
+    });
+    forms.collect()
+}
+
+/// What the words say that it is, where no reading gives it: the change of the first end.
+fn meant([first, second]: &[Quantity; 2], derived: Quantity) -> Ends {
+    let grew = second.figure.value > first.figure.value;
+    let form = match (derived.unit, grew || derived.figure.value < 0.0) {
+        (Unit::Times, _) => Form::Multiple,
+        (_, true) => Form::Gain,
+        (_, false) => Form::Loss,
+    };
+    Ends { derived, form, numerator: *second, denominator: *first }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    fn recomputed(sentence: &str) -> Vec<String> {
+        let of_rule = |rule: &&str| found(&format!("{sentence}\n"), rule);
+        ["T1", "N4", "N6", "N7"].iter().flat_map(of_rule).map(|one| one.recomputed).collect()
+    }
+
+    #[test]
+    fn a_change_beside_its_two_ends_is_computed_again() {
+        for (sentence, expected) in [
+            ("Random writes fell from 25.99k to 20.39k IOPS (18.4 %).", "21.5 %"),
+            ("Writes drop from 25990 IOPS to 20390 IOPS, a loss of 18.4 %.", "21.5 %"),
+            ("Throughput went from 100 to 150 MB/s, a 33 % improvement", "50 %"),
+            ("Latency: 120 us -> 90 us (-40%)", "-25%"),
+            ("Bandwidth 100 MB/s → 400 MB/s (2.0x)", "4.0x"),
+            ("Скорость выросла с 100 до 150 МБ/с (на 33 %).", "50 %"),
+        ] {
+            assert_eq!(recomputed(sentence), [expected], "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_change_that_its_ends_give_holds() {
+        for sentence in [
+            "Random writes fell from 25.99k to 20.39k IOPS (21.5 %).",
+            "The mean time went from 120 us to 100 us, 20 % faster.",
+            "Writes: 100k -> 312k IOPS (3.1x)",
+            "IOPS went from 900 to 1.8k IOPS (100 %).",
+        ] {
+            assert_eq!(recomputed(sentence), [""; 0], "{sentence}");
+            let audited = crate::audit::audit(crate::page::Page::new("p", format!("{sentence}\n")));
+            assert_eq!(audited.links.len(), 1, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn looser_sentences_accuse_nobody() {
+        for sentence in [
+            "Virtual disks lose 18.4 % of writes.",
+            "It is 25 % slower (90 vs 100 MB/s).",
+            "The host does 520 MB/s and the VM 480 MB/s, a loss of 15 %.",
+            "The VM reads 480 MB/s, which is 15 % slower than the host's 520 MB/s.",
+            "Throughput went from 100 to 150 MB/s, 33 % more compared to 2 nodes.",
+            "Throughput went from 100 to 150 MB/s, 33 % compared to the host.",
+            "Throughput went from 100 to 150 MB/s at 3X replication, a 33 % gain.",
+            "Of 25/50/100 GbE it takes 22 %.",
+            "It lasts 1 to 2 years, 22 % longer.",
+            "Throughput went from 100 to 150 MB/s while CPU use fell by 8 %.",
+            "Going from 4k to 64k blocks is 15 % faster.",
+            "Raising the limit from 100 MB/s to 200 MB/s is a 15 % improvement.",
+            "It does 100 to 150 MB/s (8 % slower).",
+            "From 2019 to 2024 it fell by 15 %.",
+            "It went from 100 MB/s to 150 MB/s (up to 80 % faster).",
+        ] {
+            assert_eq!(recomputed(sentence), [""; 0], "{sentence}");
+        }
+    }
+}

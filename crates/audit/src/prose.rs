@@ -1,0 +1,111 @@
+//! Text outside outputs and tables: sentences with the figures that they have. Figures of sentences are counted; they
+//! are judged in one form only (`link::change`).
+
+use crate::number::{Quantity, quantities};
+use crate::page::Page;
+use std::ops::Range;
+
+/// A sentence with at least one figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentence {
+    pub line: usize,
+    pub bytes: Range<usize>,
+    pub figures: Vec<Quantity>,
+}
+
+/// Every sentence of a page that has a figure, outside the lines that are taken.
+pub fn sentences(page: &Page, taken: &[Range<usize>]) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    let mut fenced = false;
+    let mut next = taken.iter().peekable();
+    for index in 0..page.len() {
+        while next.peek().is_some_and(|range| range.end <= index) {
+            next.next();
+        }
+        let line = page.line(index);
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced && !next.peek().is_some_and(|range| range.contains(&index)) && is_prose(line) {
+            split(index, line, &mut sentences);
+        }
+    }
+    sentences
+}
+
+/// Whether a line is one of sentences: it has words, is no row of a table and no command.
+fn is_prose(line: &str) -> bool {
+    let text = line.trim();
+    if text.starts_with(['|', '$', '<', '{', '[', '+']) || text.ends_with('|') {
+        return false;
+    }
+    let indented = line.starts_with("    ") && text.is_ascii();
+    // Settings and commands: `runtime=300`, `fio -direct=1`.
+    let settings = text.matches('=').take(2).count() == 2 || text.contains(" --") || text.contains("://");
+    !indented && !settings && text.chars().filter(|letter| letter.is_alphabetic()).take(4).count() == 4
+}
+
+fn split(index: usize, line: &str, sentences: &mut Vec<Sentence>) {
+    let mut figures = quantities(index, line).into_iter().peekable();
+    let mut start = 0;
+    let ends = line.char_indices().filter(|(at, letter)| ends_sentence(line, *at, *letter));
+    for end in ends.map(|(at, _)| at).chain([line.len()]) {
+        let inside = |figure: &Quantity| (figure.figure.spot.start as usize) < end;
+        let own: Vec<Quantity> = std::iter::from_fn(|| figures.next_if(inside)).collect();
+        if !own.is_empty() {
+            sentences.push(Sentence { line: index, bytes: start..end, figures: own });
+        }
+        start = end;
+    }
+}
+
+/// Whether a letter ends a sentence. A stop between digits is a decimal point, and after a short word an abbreviation.
+fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
+    match letter {
+        '。' | '!' | '?' | '！' | '？' | ';' | '；' => true,
+        '.' => {
+            let behind = &line[at + 1..];
+            let word = line[..at].rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or("");
+            let short = ["vs", "approx", "ca", "resp", "bzw", "incl"].contains(&word.to_lowercase().as_str());
+            !short && (behind.is_empty() || behind.starts_with([' ', '\u{a0}']))
+        }
+        _ => false,
+    }
+}
+
+/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the prefix, as tools
+/// have it.
+pub(crate) fn size_of(text: &str) -> Option<f64> {
+    let mut sizes: Vec<f64> = Vec::new();
+    let mut from = 0;
+    while let Some(found) = text[from..].find(|letter: char| letter.is_ascii_digit()) {
+        let start = from + found;
+        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        from = start + digits;
+        let free = text[..start].chars().next_back().is_none_or(|before| {
+            !before.is_ascii_alphanumeric()
+                && before != '.'
+                && (before != '=' || text[..start].to_lowercase().ends_with("bs="))
+        });
+        let behind = text[from..].trim_start_matches([' ', '-']);
+        let factor = match behind.as_bytes().first() {
+            Some(b'k' | b'K') => 1024.0,
+            Some(b'M' | b'm') => 1_048_576.0,
+            _ => continue,
+        };
+        let rest =
+            behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b'])).unwrap_or(&behind[1..]);
+        // `4kqd1`, `4KQ32T1`: the depth follows.
+        let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
+        let depth = depth.len() < rest.len() && depth.starts_with(|letter: char| letter.is_ascii_digit());
+        let ends = depth || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
+        let number: Option<f64> = text[start..start + digits].parse().ok();
+        if let (true, true, Some(number)) = (free, ends, number) {
+            sizes.push(number * factor);
+        }
+    }
+    sizes.dedup();
+    match sizes.as_slice() {
+        [only] if (512.0..=67_108_864.0).contains(only) => Some(*only),
+        _ => None,
+    }
+}
