@@ -88,8 +88,9 @@ impl Traffic {
 
 fn exceeds(seen: &DeviceReading, issued: &IssuedIo) -> bool {
     let lowest = seen.devices.iter().filter(|device| device.lowest);
-    let bytes: u64 = lowest.map(|device| device.read_bytes + device.write_bytes).sum();
-    bytes as f64 > CLEARLY_MORE * (issued.read_bytes + issued.write_bytes) as f64
+    // What another machine's agent counts may be anything.
+    let bytes: f64 = lowest.map(|device| device.read_bytes as f64 + device.write_bytes as f64).sum();
+    bytes > CLEARLY_MORE * (issued.read_bytes + issued.write_bytes) as f64
 }
 
 /// All I/O of a slice, with what was discarded at its start and drained at its end: the devices saw that, too.

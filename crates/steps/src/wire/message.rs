@@ -477,7 +477,7 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
 impl SliceScalars {
     /// Returns why this cannot be the result of a slice of that bound: an agent is another machine's, and what it counts is
     /// added up and divided by.
-    fn fault(&self, bound: Bound) -> Option<String> {
+    fn fault(&self, spec: &SliceSpec) -> Option<String> {
         let SliceScalars { read, write, trim, window_ns, .. } = self;
         let counts = [read, write, trim].into_iter().flat_map(|one| [one.ios, one.bytes]);
         let cpu = self.cpu.unwrap_or_default();
@@ -489,8 +489,8 @@ impl SliceScalars {
             .chain(self.exchange.iter().flat_map(Exchange::counts));
         let most = counts.max().unwrap_or(0);
         let sums = [self.in_flight_ns, self.served_ns];
-        let (least_ns, limit) = match bound {
-            Bound::Time { .. } => (1, slice_limit(bound)),
+        let (least_ns, limit) = match spec.bound {
+            Bound::Time { .. } => (1, slice_limit(spec)),
             Bound::Bytes { .. } => (0, Duration::MAX),
         };
         let ios = read.ios.saturating_add(write.ios).saturating_add(trim.ios);
@@ -550,8 +550,8 @@ fn largest(value: &Value) -> u64 {
 ///
 /// # Errors
 /// A clause when lengths and blob disagree, a histogram does not decode, or a figure cannot be of a slice of that bound.
-pub fn unpack(scalars: SliceScalars, blob: &[u8], bound: Bound) -> Result<Ran, String> {
-    if let Some(fault) = scalars.fault(bound) {
+pub fn unpack(scalars: SliceScalars, blob: &[u8], spec: &SliceSpec) -> Result<Ran, String> {
+    if let Some(fault) = scalars.fault(spec) {
         return Err(format!("no slice has {fault}"));
     }
     let (read, rest) = split(blob, scalars.read_len)?;
@@ -627,6 +627,10 @@ mod tests {
     /// Of a slice whose window may be of any length.
     const BYTES: Bound = Bound::Bytes { bytes: 4096 };
 
+    fn of(bound: Bound) -> SliceSpec {
+        SliceSpec::now(bound, 0, false)
+    }
+
     fn some_result() -> Ran {
         let mut result = SliceResult { window_ns: 7, flush_ns: Some(0), errors: 2, ..SliceResult::default() };
         result.first_error = Some("Input/output error".into());
@@ -651,7 +655,7 @@ mod tests {
         let Response::Slice(scalars) = serde_json::from_str(&json).unwrap() else {
             panic!("another response")
         };
-        assert_eq!(unpack(scalars, &blob, BYTES).unwrap(), some_result());
+        assert_eq!(unpack(scalars, &blob, &of(BYTES)).unwrap(), some_result());
     }
 
     #[test]
@@ -661,17 +665,17 @@ mod tests {
         (ran.result.trim.ios, ran.result.trim.bytes) = (1, 4096);
         ran.result.trim.latency.record(77);
         let (scalars, blob) = pack(&ran);
-        assert_eq!(unpack(scalars, &blob, BYTES).unwrap(), ran);
+        assert_eq!(unpack(scalars, &blob, &of(BYTES)).unwrap(), ran);
     }
 
     #[test]
     fn lengths_that_lie_are_refused() {
         let (scalars, blob) = pack(&some_result());
         let longer = SliceScalars { sync_len: scalars.sync_len + 1, ..scalars.clone() };
-        assert!(unpack(longer, &blob, BYTES).unwrap_err().contains("longer than the blob"));
+        assert!(unpack(longer, &blob, &of(BYTES)).unwrap_err().contains("longer than the blob"));
         let mut padded = blob.clone();
         padded.push(0);
-        assert!(unpack(scalars, &padded, BYTES).unwrap_err().contains("too many"));
+        assert!(unpack(scalars, &padded, &of(BYTES)).unwrap_err().contains("too many"));
     }
 
     #[test]
@@ -680,7 +684,7 @@ mod tests {
             let (mut scalars, blob) = pack(&some_result());
             (scalars.window_ns, scalars.read) = (100_000_000, Count { ios: 3, bytes: 12288 });
             change(&mut scalars);
-            unpack(scalars, &blob, bound).map(drop)
+            unpack(scalars, &blob, &of(bound)).map(drop)
         };
         let time = Bound::Time { ns: 100_000_000 };
         assert_eq!(told(&|_| {}, time), Ok(()));
@@ -742,7 +746,7 @@ mod tests {
                 cpu_user_ns: at(12), cpu_system_ns: at(13), errors: at(14), in_flight_ns: at(15), served_ns: at(16),
                 targets: vec![(at(17), at(18))], ..pack(&some_result()).0
             };
-            if let Ok(ran) = unpack(scalars, &pack(&some_result()).1, Bound::Time { ns: at(19) % 60_000_000_000 }) {
+            if let Ok(ran) = unpack(scalars, &pack(&some_result()).1, &of(Bound::Time { ns: at(19) % 60_000_000_000 })) {
                 let mut all = SliceResult::default();
                 // As many places as there may be of one stack.
                 (0..64).for_each(|_| all.add(&ran.result));
@@ -754,7 +758,7 @@ mod tests {
         #[test]
         fn arbitrary_blobs_never_panic(blob in proptest::collection::vec(any::<u8>(), 0..200), a in 0u32..100, b in 0u32..100) {
             let scalars = SliceScalars { read_len: a, write_len: b, sync_len: (blob.len() as u32).saturating_sub(a + b), ..SliceScalars::default() };
-            let _ = unpack(scalars, &blob, BYTES);
+            let _ = unpack(scalars, &blob, &of(BYTES));
         }
     }
 }

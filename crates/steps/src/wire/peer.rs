@@ -365,7 +365,7 @@ impl Peer {
         let (id, name) = self.send(&Request::Slice { worker, spec: *spec })?;
         let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
         match (self.unless_refused(response)?, blob) {
-            (Response::Slice(scalars), blob) => unpack(scalars, &blob, spec.bound)
+            (Response::Slice(scalars), blob) => unpack(scalars, &blob, spec)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),
             (other, _) => Err(self.unexpected("slice", &other)),
         }
