@@ -61,7 +61,8 @@ fn what_was_discarded_in_a_kept_file_is_written_before_the_next_run() {
     let rig = Rig::new();
     let path = rig.path("x.img");
     let file = format!("{},keep=true", rig.file("x.img", 64));
-    let args = [&["run", &file, &format!("{file} | delay(us=50)")], SHORT.as_slice()].concat();
+    let delayed = format!("{file} | delay(us=50)");
+    let args = [&["run", &file, &delayed], SHORT.as_slice()].concat();
     rig.expect(0, &args);
     if unwritten(&path, 64).is_none() {
         return;

@@ -203,6 +203,7 @@ mod tests {
     use super::*;
     use crate::process;
     use crate::system::wait_until;
+    use std::time::Instant;
 
     #[test]
     fn a_script_is_read_and_what_fails_has_its_words() {
