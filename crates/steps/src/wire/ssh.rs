@@ -200,8 +200,9 @@ fn bad_input(host: &str, message: String) -> WireError {
 pub fn check_host(host: &str) -> Result<(), WireError> {
     let config = SshOptions::from_env().config.filter(|path| path != Path::new("none"));
     if let Some(config) = config.filter(|path| path != Path::new("/dev/null")) {
-        let cannot =
-            |error| bad_input(host, format!("cannot read {} (IOTAX_SSH_CONFIG): {error}", config.display()));
+        let cannot = |error: std::io::Error| {
+            bad_input(host, format!("cannot read {} (IOTAX_SSH_CONFIG): {error}", config.display()))
+        };
         read_text(&config).map_err(cannot)?;
     }
     if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
