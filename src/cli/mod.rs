@@ -101,7 +101,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));
     // A thread that the system does not start is a panic of Rust's library.
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli))).unwrap_or_else(|_| {
-        let why = "iotax stopped by the panic above: the system refused it a thread (ulimit -u), or it is a fault of its own; hint: \
+        let why = "stopped by the panic above: the system refused it a thread (ulimit -u), or it is a fault of its own; hint: \
                    iotax clean takes down what is left";
         Err(Failed::measurement(why).into())
     });

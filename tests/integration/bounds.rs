@@ -94,21 +94,21 @@ fn a_limit_of_the_shell_is_named_and_no_run_ends_by_a_panic_or_a_signal() {
     let rig = Rig::new();
     let file = rig.file("x.img", 16);
     let run = ["run", &file, &format!("{file} | null"), "--budget", "1s"];
-    for limits in ["-v 100000", "-v 200000", "-n 8", "-n 16"] {
+    for limits in ["-v 100000", "-v 300000", "-n 8", "-n 16"] {
         let output = limited(&rig, limits, &run);
         let said = words(&output);
         assert_eq!(output.status.code(), Some(3), "{limits}: {said}");
         let letter = &limits[..2];
         assert!(
-            said.contains(&format!("(ulimit {letter}) is ")) && said.contains("; hint: ulimit"),
+            said.contains(&format!("(ulimit {letter}) is ")) && said.contains("; hint: raise it"),
             "{said}"
         );
     }
     let output = limited(&rig, "-f 1000", &run);
     let said = words(&output);
     assert!(output.status.code().is_some_and(|code| (2..=5).contains(&code)), "{:?}: {said}", output.status);
-    assert!(said.contains("File too large") && !said.contains("panicked"), "{said}");
-    for limits in ["-v 300000", "-n 32", "-n 40", "-f 1", "-f 100"] {
+    assert!(said.contains("file size limit") && !said.contains("panicked"), "{said}");
+    for limits in ["-v 600000", "-n 32", "-n 40", "-f 1", "-f 100"] {
         let output = limited(&rig, limits, &run);
         let said = words(&output);
         assert!(output.status.code().is_some_and(|code| code <= 5), "{limits}: {:?}: {said}", output.status);

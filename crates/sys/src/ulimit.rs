@@ -4,7 +4,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// With less address space the threads and their stacks do not fit.
-const LEAST_SPACE: u64 = 256 << 20;
+const LEAST_SPACE: u64 = 512 << 20;
 /// Fewer open files are not enough for a place, its devices and the store.
 const LEAST_FILES: u64 = 32;
 /// As many are asked for where that is permitted: what a set of many stacks has open.
@@ -40,8 +40,8 @@ pub fn respect(code: u8) -> Result<(), String> {
             let shown =
                 |count: u64| if letter == 'v' { format!("{} MiB", count >> 20) } else { count.to_string() };
             return Err(format!(
-                "the limit on {what} (ulimit -{letter}) is {}, and iotax requires {}; hint: ulimit -{letter} unlimited, or start it \
-                 where the limit is higher",
+                "the limit on {what} (ulimit -{letter}) is {}, and iotax requires {}; hint: raise it, or start iotax where it is \
+                 higher",
                 shown(now),
                 shown(least)
             ));

@@ -11,6 +11,7 @@ use crate::system::wait_until;
 use crate::tool::nobody_else_can_write;
 use iotax_journal::is_id;
 use iotax_sys::child::{LONGEST_OUTPUT, ended_within};
+use iotax_sys::regular::read_text;
 use iotax_units::shell;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -193,11 +194,18 @@ fn bad_input(host: &str, message: String) -> WireError {
     error
 }
 
-/// Whether ssh takes it for a host.
+/// Whether ssh takes it for a host, and the configuration that was named for it is a file that it does not read for ever.
 ///
 /// # Errors
 /// Bad input.
 pub fn check_host(host: &str) -> Result<(), WireError> {
+    let config = SshOptions::from_env().config.filter(|path| path != Path::new("none"));
+    if let Some(config) = config.filter(|path| path != Path::new("/dev/null")) {
+        let cannot = |error: std::io::Error| {
+            bad_input(host, format!("cannot read {} (IOTAX_SSH_CONFIG): {error}", config.display()))
+        };
+        read_text(&config).map_err(cannot)?;
+    }
     if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
         let hint = "hint: write ssh:HOST or ssh:USER@HOST";
         return Err(bad_input(host, format!("\"{}\" is no ssh destination; {hint}", host.escape_debug())));
