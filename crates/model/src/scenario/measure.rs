@@ -29,7 +29,7 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "precision",
         value: "PERCENT",
-        help: "Stop when the interval's half-width is this small",
+        help: "Stop when each comparison's own half-width is this small",
         set: |spec, word| percent(word).map(|fraction| spec.precision = fraction),
     },
     KeyDef {
