@@ -5,7 +5,7 @@ use super::others::kinds;
 use super::{settings, tool, words};
 use crate::confounders;
 use crate::findings::WarningReport;
-use iotax_model::record::imported::{ImportedFile, ImportedResult};
+use iotax_model::record::imported::{ImportedFile, ImportedResult, Uncounted};
 use iotax_store::RunData;
 use iotax_units::{counted, show_names};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
     let loads = loads(&run.imported);
     let mut all: Vec<WarningReport> = run.imported_files.iter().flat_map(of_file).collect();
     all.extend(copied_files(run));
-    all.extend(loads.iter().flat_map(copies));
-    all.extend(loads.iter().flat_map(|loaded| unlike(run, loaded)));
+    all.extend(run.imported.iter().flat_map(|result| of_result(run, result)));
+    all.extend(unlike_loads(run, &loads));
     all.extend(tools(run, &loads));
     if run.imported.iter().any(|result| result.part.is_some()) {
         let why = "outputs list jobs of one load one by one: each has a table of its own, and they are not added up";
@@ -65,15 +65,46 @@ fn copied_files(run: &RunData) -> Vec<WarningReport> {
     same.values().filter_map(of).collect()
 }
 
-fn copies(loaded: &Loaded) -> Vec<WarningReport> {
-    let subject = words::subject(loaded.load, loaded.way, loaded.part);
-    let of = |(system, copies): (&str, usize)| {
-        let copies = counted(copies as u64, "result is a copy", "results are copies");
-        let text = format!("{copies} of another, figure by figure, and no run of its own: not counted");
-        WarningReport::new("copies", &format!("{system}, {subject}"), text)
+/// That a result is of a run that failed or counts already, and rates that were printed wrongly.
+fn of_result(run: &RunData, result: &ImportedResult) -> Vec<WarningReport> {
+    let place = |number: u32, line: u32| {
+        let file = run.imported_files.iter().find(|file| file.file == number);
+        format!("{}:{line}", file.map_or("?", |file| file.path.as_str()))
     };
-    let copied = loaded.systems.iter().filter(|group| group.copies > 0);
-    copied.map(|group| of((group.system, group.copies))).collect()
+    let subject = format!("{}, {}", result.system, place(result.file, result.line));
+    let uncounted = result.uncounted.as_ref().map(|why| match why {
+        Uncounted::Copy { file, line } => WarningReport::new(
+            "copies",
+            &subject,
+            format!("the run of {} once more: not counted", place(*file, *line)),
+        ),
+        Uncounted::Failed(why) => WarningReport::new(
+            "failed_job",
+            &subject,
+            format!("its run ended with {why}: not counted, no verdict from it"),
+        ),
+    });
+    let slips = result.slips.iter().map(|slip| WarningReport::new("slip", &subject, slip.clone()));
+    uncounted.into_iter().chain(slips).collect()
+}
+
+/// What differs in settings, once for all loads in which the same does.
+fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
+    let mut all: Vec<(WarningReport, u64)> = Vec::new();
+    for one in loads.iter().flat_map(|loaded| unlike(run, loaded)) {
+        match all.iter_mut().find(|(known, _)| known.text == one.text) {
+            Some((_, more)) => *more += 1,
+            None => all.push((one, 0)),
+        }
+    }
+    let said = |(mut one, more): (WarningReport, u64)| {
+        if more > 0 {
+            one.subject =
+                format!("{} and {}", one.subject, counted(more, "comparison more", "comparisons more"));
+        }
+        one
+    };
+    all.into_iter().map(said).collect()
 }
 
 /// What else was set otherwise on a system than on the one that it is compared with.
