@@ -97,7 +97,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
         .into_iter()
         .filter_map(|reading| {
             let histogram = histogram(&reading);
-            let (reading, slips) = rates::counted(page, reading, matches!(output.said, Said::Fio(_)));
+            let (reading, slips) = rates::recount_rates(page, reading, matches!(output.said, Said::Fio(_)));
             let samples = samples(&reading, histogram.is_some());
             let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
             let result = ImportedResult {

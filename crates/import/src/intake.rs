@@ -119,10 +119,11 @@ impl<'a> Intake<'a> {
                     self.done.again.push(format!("{own} is {}", place(*file, *line)));
                 }
                 Some(Uncounted::Failed(why)) => self.done.failed.push(format!("{own}: {why}")),
-                None => {}
+                None => self.done.slips.extend(result.slips.iter().map(|slip| format!("{own}: {slip}"))),
             }
-            self.done.slips.extend(result.slips.iter().map(|slip| format!("{own}: {slip}")));
         }
+        // A line of JSON may hold both ways of a job.
+        self.done.failed.dedup();
         self.compare_bytes();
     }
 

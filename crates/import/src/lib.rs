@@ -408,7 +408,7 @@ mod tests {
         let at = TEXT.find(job).unwrap();
         let end = TEXT.find("\nRun status").unwrap();
         let text = format!("{}{}{}", &TEXT[..end], &TEXT[at..end], &TEXT[end..]);
-        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|(result, _)| result.part).collect();
+        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|found| found.result.part).collect();
         let part = |part| Some(Part { part, of: 2 });
         assert_eq!(parts, [part(1), part(1), part(2), part(2)]);
     }

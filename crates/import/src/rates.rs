@@ -7,60 +7,81 @@ use iotax_hardware::number::Figure;
 
 const MIB: f64 = 1_048_576.0;
 
-/// A reading whose rates are those of its counts and its time where these are told, and a sentence for each rate
+/// Returns the reading with rates by its counts and its time, where these are told, and a sentence for each rate
 /// that was printed otherwise.
-pub(super) fn counted(page: &Page, mut reading: Reading, is_fio: bool) -> (Reading, Vec<String>) {
-    let mut slips = Vec::new();
-    // fio's rates are its counts over its milliseconds; other tools read their clocks once more.
-    let room = if is_fio { 1e-3 } else { 0.02 };
+pub(super) fn recount_rates(page: &Page, mut reading: Reading, is_fio: bool) -> (Reading, Vec<String>) {
     let seconds = reading.runtime_ns.filter(|time| time.low > 0.0).map(|time| time.scaled(1e-9));
+    let time = seconds.map_or(0.0, |seconds| (seconds.value * 1e6).round() / 1e6);
     let rate = |count: Figure| seconds.map(|seconds| over(count, seconds));
-    let mut take = |printed: Figure, counted: Figure, name: &str, unit: (f64, &str), by: String| {
-        let is_finer = is_fio && counted.high - counted.low < printed.high - printed.low;
-        if meets(&printed, &counted, room) {
-            return if is_finer { counted } else { printed };
-        }
-        let taken = short(counted.value / unit.0);
-        slips.push(format!(
-            "{name}: {} is printed, {taken}{} is taken: {by}",
-            page.quote(printed.spot),
-            unit.1
-        ));
-        counted
-    };
+    let mut judge = Judge { page, is_fio, slips: Vec::new() };
     let ios = reading.ios.filter(|ios| ios.value > 0.0);
+    let count = ios.map_or(0.0, |ios| ios.value);
     let by_count = ios.and_then(rate);
-    let time = seconds.map_or(0.0, |seconds| seconds.value);
     if let Some(printed) = reading.iops {
-        let by = || format!("{} I/Os in {time} s", ios.map_or(0.0, |ios| ios.value));
-        let beside = || {
-            format!("{} stands beside it", reading.bytes_per_second.map_or("", |one| page.quote(one.spot)))
-        };
-        let carried = || lost_carry(&printed, &reading.bytes_per_second.filter(|_| is_fio)?);
-        reading.iops = match by_count {
-            Some(counted) => Some(take(printed, counted, "IOPS", (1.0, ""), by())),
-            None => {
-                carried().map(|meant| take(printed, meant, "IOPS", (1.0, ""), beside())).or(Some(printed))
-            }
-        };
-    }
-    // A text of fio rounds its bytes; blocks may have been cut short, then their number says too much.
-    let bytes = reading.bytes.filter(|bytes| !is_fio || bytes.low == bytes.high);
-    let blocks = || Some(by_count?.scaled(reading.workload.bs? as f64));
-    if let (Some(printed), Some(counted)) = (reading.bytes_per_second, bytes.and_then(rate).or_else(blocks)) {
-        if bytes.is_some() || !is_fio || meets(&printed, &counted, room) || is_carried(&printed, &counted) {
-            let by = match bytes {
-                Some(bytes) => format!("{} bytes in {time} s", bytes.value),
-                None => format!(
-                    "{} I/Os of {} bytes in {time} s",
-                    ios.map_or(0.0, |ios| ios.value),
-                    reading.workload.bs.unwrap_or(0)
-                ),
-            };
-            reading.bytes_per_second = Some(take(printed, counted, "bandwidth", (MIB, " MiB/s"), by));
+        let beside = reading.bytes_per_second.filter(|_| is_fio && by_count.is_none());
+        if let Some(counted) = by_count {
+            reading.iops = Some(judge.take(&IOPS, printed, counted, || format!("{count} I/Os in {time} s")));
+        } else if let Some((bandwidth, meant)) =
+            beside.and_then(|one| Some((one, lost_carry(&printed, &one)?)))
+        {
+            let by = || format!("{} stands beside it", page.quote(bandwidth.spot));
+            reading.iops = Some(judge.take(&IOPS, printed, meant, by));
         }
     }
-    (reading, slips)
+    // A text of fio rounds its bytes, and blocks that were cut short move less than their number says.
+    let bytes = reading.bytes.filter(|bytes| !is_fio || bytes.low == bytes.high);
+    let size = reading.workload.bs.unwrap_or(0);
+    let blocks = by_count.filter(|_| size > 0).map(|rate| rate.scaled(size as f64));
+    if let (Some(printed), Some(counted)) = (reading.bytes_per_second, bytes.and_then(rate).or(blocks)) {
+        let is_whole = bytes.is_some() || !is_fio || is_carried(&printed, &counted);
+        if is_whole || judge.meets(&BANDWIDTH, &printed, &counted) {
+            let moved =
+                bytes.map_or(format!("{count} I/Os of {size} bytes"), |one| format!("{} bytes", one.value));
+            let by = || format!("{moved} in {time} s");
+            reading.bytes_per_second = Some(judge.take(&BANDWIDTH, printed, counted, by));
+        }
+    }
+    (reading, judge.slips)
+}
+
+/// A rate as a slip names it.
+struct RateKind {
+    name: &'static str,
+    unit: (f64, &'static str),
+    /// What fio's own arithmetic leaves open: so much of the rate, so much at least.
+    of_fio: (f64, f64),
+}
+
+const IOPS: RateKind = RateKind { name: "IOPS", unit: (1.0, ""), of_fio: (0.0, 1.0) };
+const BANDWIDTH: RateKind = RateKind { name: "bandwidth", unit: (MIB, " MiB/s"), of_fio: (1e-3, 0.0) };
+
+/// Chooses between printed and counted rates.
+struct Judge<'p> {
+    page: &'p Page,
+    is_fio: bool,
+    slips: Vec<String>,
+}
+
+impl Judge<'_> {
+    /// Whether two rates may be the same. Tools other than fio read their clocks once more.
+    fn meets(&self, kind: &RateKind, printed: &Figure, counted: &Figure) -> bool {
+        let (share, least) = if self.is_fio { kind.of_fio } else { (0.02, 0.0) };
+        let room = least.max(share * counted.value);
+        printed.low <= counted.high + room && counted.low <= printed.high + room
+    }
+
+    /// Returns the rate that is told more exactly; the counted one, with a slip, where they contradict each other.
+    fn take(&mut self, kind: &RateKind, printed: Figure, counted: Figure, by: impl Fn() -> String) -> Figure {
+        let width = |one: &Figure| one.high - one.low;
+        if self.meets(kind, &printed, &counted) {
+            let is_finer = width(&counted) <= width(&printed) + 1e-6 * counted.value;
+            return if self.is_fio && is_finer { counted } else { printed };
+        }
+        let (scale, unit) = kind.unit;
+        let (said, taken) = (self.page.quote(printed.spot), five_digits(counted.value / scale));
+        self.slips.push(format!("{}: {said} is printed, {taken}{unit} is taken: {}", kind.name, by()));
+        counted
+    }
 }
 
 fn over(count: Figure, seconds: Figure) -> Figure {
@@ -69,13 +90,7 @@ fn over(count: Figure, seconds: Figure) -> Figure {
     Figure { value, low, high, ..count }
 }
 
-/// Whether two figures may be the same; a whole number may have been cut off.
-fn meets(printed: &Figure, counted: &Figure, room: f64) -> bool {
-    let room = (room * counted.value).min(if room > 0.01 { f64::INFINITY } else { 1.0 });
-    printed.low <= counted.high + room && counted.low <= printed.high + room
-}
-
-fn short(value: f64) -> String {
+fn five_digits(value: f64) -> String {
     let whole = value.abs().log10().floor().max(0.0) as usize;
     format!("{value:.*}", 4usize.saturating_sub(whole))
 }

@@ -22,11 +22,12 @@ pub(super) struct SystemName {
     pub(super) by_file: bool,
 }
 
-/// Words that name a load or a run in any number, and nothing else.
+/// Words that name a load or an output, with a number or without, and nothing else.
 const NO_SYSTEM: &str = "read write randread randwrite randrw rw readwrite trim randtrim seq seqread seqwrite rand random \
-                         sequential mix mixed libaio uring iouring psync sync fio vdbench iperf3 sysbench run runs r output \
-                         out iter iteration rep repeat repetition round pass try trial attempt take log logs logfile \
-                         summary totals result results report bs qd iodepth depth jobs numjobs nj threads";
+                         sequential mix mixed libaio uring iouring psync sync fio vdbench iperf3 sysbench run runs output out \
+                         log logs logfile summary totals result results report bs qd iodepth depth jobs numjobs nj threads";
+/// Words that name a run where a number stands against them: `r3`, `pass2`.
+const OF_RUNS: &str = "r iter iteration rep repeat repetition round pass try trial attempt take";
 
 /// Names the systems of files, in their order.
 pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
@@ -105,7 +106,8 @@ fn is_passed(word: &str) -> bool {
         6.. => word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b't' | b'z' | b':')),
         _ => false,
     };
-    is_size || is_time || (!bare.is_empty() && NO_SYSTEM.split_whitespace().any(|known| known == bare))
+    let of_list = |list: &str| !bare.is_empty() && list.split_whitespace().any(|known| known == bare);
+    is_size || is_time || of_list(NO_SYSTEM) || (bare.len() < word.len() && of_list(OF_RUNS))
 }
 
 /// Files in groups that are split as long as one of them holds several runs of a load under different names.
@@ -230,6 +232,11 @@ mod tests {
             (&["run1/result.json", "run2/result.json"], &["run1", "run2"]),
             (&["run1/x.json", "run2/x.json"], &["run1", "run2"]),
             (&["a.txt", "a.json", "b.txt"], &["a.txt", "a.json", "b"]),
+            (&["pass/a.json", "virt/a.json"], &["pass", "virt"]),
+            (
+                &["lab/10.0.0.1/a.json", "lab/10.0.0.2/a.json", "x/a.json"],
+                &["lab/10.0.0.1", "lab/10.0.0.2", "x"],
+            ),
             (&["only.json"], &["only"]),
         ] {
             assert_eq!(named(paths), names, "{paths:?}");

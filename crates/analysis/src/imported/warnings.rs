@@ -15,7 +15,7 @@ pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
     let loads = loads(&run.imported);
     let mut all: Vec<WarningReport> = run.imported_files.iter().flat_map(of_file).collect();
     all.extend(copied_files(run));
-    all.extend(run.imported.iter().flat_map(|result| of_result(run, result)));
+    all.extend(of_results(run));
     all.extend(unlike_loads(run, &loads));
     all.extend(tools(run, &loads));
     if run.imported.iter().any(|result| result.part.is_some()) {
@@ -65,27 +65,46 @@ fn copied_files(run: &RunData) -> Vec<WarningReport> {
     same.values().filter_map(of).collect()
 }
 
-/// That a result is of a run that failed or counts already, and rates that were printed wrongly.
-fn of_result(run: &RunData, result: &ImportedResult) -> Vec<WarningReport> {
+/// Results that are no runs, a warning a system and reason, and rates that were printed wrongly.
+fn of_results(run: &RunData) -> Vec<WarningReport> {
+    const MOST: usize = 4;
     let place = |number: u32, line: u32| {
         let file = run.imported_files.iter().find(|file| file.file == number);
         format!("{}:{line}", file.map_or("?", |file| file.path.as_str()))
     };
-    let subject = format!("{}, {}", result.system, place(result.file, result.line));
-    let uncounted = result.uncounted.as_ref().map(|why| match why {
-        Uncounted::Copy { file, line } => WarningReport::new(
-            "copies",
-            &subject,
-            format!("the run of {} once more: not counted", place(*file, *line)),
-        ),
-        Uncounted::Failed(why) => WarningReport::new(
-            "failed_job",
-            &subject,
-            format!("its run ended with {why}: not counted, no verdict from it"),
-        ),
-    });
-    let slips = result.slips.iter().map(|slip| WarningReport::new("slip", &subject, slip.clone()));
-    uncounted.into_iter().chain(slips).collect()
+    let mut uncounted: BTreeMap<(&str, &'static str, String), Vec<String>> = BTreeMap::new();
+    let mut slips = Vec::new();
+    for result in &run.imported {
+        let own = place(result.file, result.line);
+        let (kind, why, place) = match &result.uncounted {
+            Some(Uncounted::Failed(why)) => (
+                "failed_job",
+                format!("of runs that ended with {why} are not counted, and no verdict rests on them"),
+                own,
+            ),
+            Some(Uncounted::Copy { file, line }) => {
+                let why = "of runs that count already are not counted again".to_owned();
+                ("copies", why, format!("{own} is {}", place(*file, *line)))
+            }
+            None => {
+                let said = |slip: &String| {
+                    WarningReport::new("slip", &format!("{}, {own}", result.system), slip.clone())
+                };
+                slips.extend(result.slips.iter().map(said));
+                continue;
+            }
+        };
+        uncounted.entry((&result.system, kind, why)).or_default().push(place);
+    }
+    let said = |((system, kind, why), mut places): ((&str, &'static str, String), Vec<String>)| {
+        let results = counted(places.len() as u64, "result", "results");
+        places.dedup();
+        let more = places.len().checked_sub(MOST).filter(|more| *more > 0);
+        places.truncate(MOST);
+        let more = more.map_or(String::new(), |more| format!(" and {more} more"));
+        WarningReport::new(kind, system, format!("{results} {why}: {}{more}", places.join(", ")))
+    };
+    uncounted.into_iter().map(said).chain(slips).collect()
 }
 
 /// What differs in settings, once for all loads in which the same does.

@@ -9,6 +9,8 @@ use std::ops::Range;
 const LONGEST: usize = 100;
 /// Prefixes of one page that are tried.
 const MOST: usize = 8;
+/// Places of a line at which a prefix may end.
+const MOST_ENDS: usize = 16;
 /// Lines in a row that share a prefix, at least.
 const LEAST: usize = 3;
 
@@ -57,13 +59,15 @@ fn begun_behind(page: &Page, at: usize) -> Option<&str> {
     let shared = |bytes: usize| {
         (at + 1..at + LEAST).all(|next| length_before(page.line(next), &line[..bytes]).is_some())
     };
-    let ends = line.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter));
-    let ends = ends.take_while(|(end, _)| *end <= LONGEST && *end < line.len());
-    let cuts: Vec<usize> = ends
-        .filter(|(_, letter)| " \t>|:]".contains(*letter))
-        .map(|(end, _)| end)
-        .take_while(|end| shared(*end))
-        .collect();
+    let bytes = line.as_bytes();
+    let is_blank = |at: usize| matches!(bytes[at], b' ' | b'\t');
+    // A run of blanks ends a prefix with its first or with its last.
+    let is_end = |end: &usize| match is_blank(end - 1) {
+        true => !is_blank(*end) || *end < 2 || !is_blank(end - 2),
+        false => b">|:]".contains(&bytes[end - 1]),
+    };
+    let ends = (1..line.len().min(LONGEST + 1)).filter(is_end).take(MOST_ENDS);
+    let cuts: Vec<usize> = ends.take_while(|end| shared(*end)).collect();
     let begins = |end: &&usize| ALL.iter().any(|format| (format.begins)(&line[**end..]));
     cuts.iter().rev().find(begins).map(|end| &line[..*end])
 }

@@ -10,6 +10,7 @@ pub mod terse;
 pub mod text;
 
 use super::Told;
+use super::cut::counted;
 use super::workload::{Reading, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
@@ -300,7 +301,8 @@ impl Fio {
             bytes_per_second: direction.bandwidth.or(direction.bandwidth_decimal),
             ios: direction.ios.or(issued),
             bytes: direction.io,
-            runtime_ns: of_ms(direction.runtime_ms),
+            // fio itself divides by these whole milliseconds.
+            runtime_ns: of_ms(direction.runtime_ms).map(counted),
             mean_ns: direction.lat.or(direction.clat).map(|latency| latency.mean),
             percentiles_ns: direction
                 .percentiles
