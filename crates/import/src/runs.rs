@@ -93,7 +93,12 @@ fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
         one.since(other)
             .is_ok_and(|apart| apart.total(jiff::Unit::Second).is_ok_and(|s| s.abs() <= CLOCKS_S as f64))
     });
-    figures && percentiles && at_once
+    // Jobs of one rate may have the same counts.
+    let unlike = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
+    let one_load = !unlike(one.load.bs, other.load.bs)
+        && !unlike(one.load.iodepth, other.load.iodepth)
+        && one.load.rw.as_ref().zip(other.load.rw.as_ref()).is_none_or(|(a, b)| a == b);
+    figures && percentiles && at_once && one_load
 }
 
 /// Loads that a file holds more than one run of.
