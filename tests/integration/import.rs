@@ -261,7 +261,10 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
         let text = flat(&rig.expect(0, &["report", &id, "-v"]));
         says(
             &text,
-            &["2 runs against 2 runs: the spread is not known", "results of runs that count already are not counted again"],
+            &[
+                "2 runs against 2 runs: the spread is not known",
+                "results of runs that count already are not counted again",
+            ],
         );
     }
     // The client prints what the server says, and both have a log.
