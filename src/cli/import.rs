@@ -3,7 +3,7 @@
 
 use super::{say, say_aside, stop, typed};
 use anyhow::Result;
-use iotax_import::{Asked, By, Done, Named, STDIN, import, parse_named, some_names};
+use iotax_import::{Asked, Done, Named, STDIN, import, parse_named, some_names};
 use iotax_store::run_id_of;
 use iotax_units::counted;
 use iotax_units::exit::{DONE, Failed};
@@ -67,12 +67,7 @@ fn pages(args: &Args, typed: bool) -> Result<Vec<String>> {
 }
 
 fn tell(done: &Done) {
-    let by = match done.by {
-        By::Names => "as they were named",
-        By::Folders => "taken by folders",
-        By::Files => "taken by the names of files",
-        By::Both => "taken by folders, and where there are none by the names of files",
-    };
+    let by = if done.by_path { "by their paths" } else { "as they were named" };
     let systems = done.systems.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
     say_aside(&format!(
         "imported: {} of {}; systems {by}: {}",
@@ -80,8 +75,10 @@ fn tell(done: &Done) {
         counted(done.files as u64, "file", "files"),
         some_names(systems.iter().map(String::as_str))
     ));
-    if done.by != By::Names {
-        say_aside("hint: to say it otherwise: --system NAME=PATH, or of lines --system NAME=PATH:FROM-TO");
+    if done.by_path {
+        say_aside(
+            "hint: to say it otherwise: --system NAME=PATH, once for each path, or of lines NAME=PATH:FROM-TO",
+        );
     }
     if let Some(page) = &done.guessed {
         say_aside(&format!(
@@ -90,6 +87,10 @@ fn tell(done: &Done) {
         ));
     }
     for (lines, what) in [
+        (&done.repeats, "taken for repeats, as only words of runs or numbers differ in their names"),
+        (&done.failed, "the run failed, and is none of its system"),
+        (&done.again, "the same run once more, and counted once"),
+        (&done.slips, "a slip"),
         (&done.unread, "not read"),
         (&done.empty, "no result in"),
         (&done.passed, "passed over"),

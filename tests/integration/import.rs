@@ -17,7 +17,7 @@ fn write(rig: &Rig, name: &str, text: &str) {
 fn run_of(iops: &str, minute: u32, second: u32) -> String {
     TEXT.replace("IOPS=44.6k", &format!("IOPS={iops}k"))
         .replace("17:02:55", &format!("17:{minute:02}:{second:02}"))
-        .replace("total=89170", &format!("total={}", 89_000 + minute * 60 + second))
+        .replace("total=89170", &format!("total={}", (iops.parse::<f64>().unwrap() * 2001.0) as u32 + minute))
 }
 
 /// Two systems in folders: reads and writes in five runs each, in turns, and one JSON+ each.
@@ -44,8 +44,8 @@ fn folders_become_a_run_that_every_form_of_report_tells() {
     let rig = Rig::new();
     results(&rig);
     let (id, told) = imported(&rig, &["results", "--name", "two systems"]);
-    says(&told, &["22 results of 13 files", "taken by folders", "host (11), vm (11)"]);
-    says(&told, &["no result in: results/README.md"]);
+    says(&told, &["22 results of 13 files", "by their paths", "host (11), vm (11)"]);
+    says(&told, &["no result in: results/README.md", "taken for repeats"]);
     for format in ["terminal", "markdown", "html", "csv", "json"] {
         let text = rig.expect(0, &["report", &id, "-v", "--format", format]);
         let verdict = if format == "csv" { "ratio of 4k randrw IOPS" } else { "costs" };
@@ -173,4 +173,241 @@ fn names_that_others_chose_act_on_no_terminal_and_no_sheet() {
     }
     assert!(!acts(&words(&rig.iotax(&["list"]))));
     assert!(!acts(&rig.expect(0, &["report", &id])));
+}
+
+/// fio's JSON of one job: its options, its reads in 10 s, its error.
+fn job(options: &str, ios: u32, error: u32) -> String {
+    let options = options.split(' ').map(|one| one.split_once('=').unwrap());
+    let options: Vec<String> = options.map(|(key, value)| format!("\"{key}\": \"{value}\"")).collect();
+    format!(
+        r#"{{"fio version": "fio-3.33", "jobs": [{{"jobname": "a", "error": {error}, "job options": {{{}}},
+        "read": {{"io_bytes": {}, "bw": {}, "iops": {:.6}, "total_ios": {ios}, "runtime": 10000}}}}]}}"#,
+        options.join(", "),
+        u64::from(ios) * 4096,
+        u64::from(ios) * 4 / 10,
+        f64::from(ios) / 10.0
+    )
+}
+
+/// Four runs each of two systems, of which the second does half as much, with these options.
+fn four_each(rig: &Rig, host: &str, vm: &str) {
+    for at in 0..4 {
+        write(rig, &format!("four/host/r{at}.json"), &job(host, 100_000 + 100 * at, 0));
+        write(rig, &format!("four/vm/r{at}.json"), &job(vm, 50_000 + 100 * at, 0));
+    }
+}
+
+const RANDREAD: &str = "rw=randread bs=4k iodepth=1";
+
+#[test]
+fn paths_that_differ_are_one_system_only_where_words_of_runs_do() {
+    let rig = Rig::new();
+    let put = |path: &str, ios: u32| write(&rig, path, &job(RANDREAD, ios, 0));
+    for (at, bs) in ["4k", "8k"].into_iter().enumerate() {
+        let of_size = RANDREAD.replace("4k", bs);
+        for (ios, system) in [(95_930, "host"), (116_360, "vm")] {
+            write(&rig, &format!("deep/{system}/nvme0n1/{bs}/randread-1-{at}.json"), &job(&of_size, ios, 0));
+        }
+    }
+    let (id, told) = imported(&rig, &["deep/host", "deep/vm"]);
+    says(&told, &["by their paths: host (2), vm (2)", "--system NAME=PATH, once for each path"]);
+    let text = flat(&rig.expect(0, &["report", &id, "-v"]));
+    says(&text, &["host * 9593", "vm 11.6k", "121.3"]);
+    assert!(!text.contains("10.6k"), "{text}");
+    for (at, date) in ["2026-01-01", "2026-01-02"].into_iter().enumerate() {
+        put(&format!("dates/host/{date}/r.json"), 100_000 + at as u32);
+        put(&format!("dates/vm/{date}/r.json"), 50_000 + at as u32);
+    }
+    let (_, told) = imported(&rig, &["dates"]);
+    says(
+        &told,
+        &[
+            "host (2), vm (2)",
+            "taken for repeats",
+            "host: dates/host/2026-01-01/r.json, dates/host/2026-01-02/r.json",
+        ],
+    );
+    for (path, ios) in
+        [("drives/host/sda.json", 1000), ("drives/host/sdb.json", 9000), ("drives/vm/sda.json", 900)]
+    {
+        put(path, ios);
+    }
+    let (_, told) = imported(&rig, &["drives"]);
+    says(&told, &["host/sda (1), host/sdb (1), vm (1)"]);
+    assert!(!told.contains("taken for repeats"), "{told}");
+    let named = ["--system", "host=drives/host", "--system", "vm=drives/vm/sda.json"];
+    says(&imported(&rig, &named).1, &["as they were named: host (2), vm (1)"]);
+}
+
+#[test]
+fn a_run_counts_once_however_often_it_is_printed_or_copied() {
+    let rig = Rig::new();
+    let vdbench = include_str!("../../crates/audit/fixtures/vdbench/console.txt");
+    for (system, rate) in [("host", "17028.00"), ("vm", "13028.00")] {
+        for run in 1..=2 {
+            let text =
+                vdbench.replace("17028.00", rate).replace("17:11:03.218", &format!("17:1{run}:03.218"));
+            for name in ["logfile.html", "summary.html", "totals.html"] {
+                let page = format!("<title>Vdbench out/{name}</title><pre>\n{text}");
+                write(&rig, &format!("three/{system}/out{run}/{name}"), &page);
+            }
+            write(&rig, &format!("copied/{system}/a{run}.txt"), &text);
+            write(&rig, &format!("copied/{system}/b{run}.txt"), &text);
+        }
+    }
+    for folder in ["three", "copied"] {
+        let (id, told) = imported(&rig, &[folder]);
+        says(&told, &["host (2), vm (2)", "the same run once more, and counted once"]);
+        let text = flat(&rig.expect(0, &["report", &id, "-v"]));
+        says(
+            &text,
+            &[
+                "2 runs against 2 runs: the spread is not known",
+                "results of runs that count already are not counted again",
+            ],
+        );
+    }
+    // The client prints what the server says, and both have a log.
+    let client = "Connecting to host 127.0.0.1, port 5997\n\
+        [  5] local 127.0.0.1 port 43418 connected to 127.0.0.1 port 5997\n\
+        [ ID] Interval           Transfer     Bitrate         Retr\n\
+        [  5]   0.00-2.01   sec   167 MBytes   698 Mbits/sec    0             sender\n\
+        [  5]   0.00-2.01   sec   167 MBytes   697 Mbits/sec                  receiver\n";
+    let server = "Server listening on 5997 (test #3)\nAccepted connection from 127.0.0.1, port 43408\n\
+        [  5] local 127.0.0.1 port 5997 connected to 127.0.0.1 port 43418\n[ ID] Interval           Transfer     Bitrate\n\
+        [  5]   0.00-2.01   sec   167 MBytes   697 Mbits/sec                  receiver\n";
+    let both = format!("{client}\nServer output:\n-----------\n{server}\n\niperf Done.\n");
+    write(&rig, "net/host/run1.txt", &both);
+    write(&rig, "net/host/server1.txt", server);
+    write(&rig, "net/vm/run1.txt", &both.replace("43418", "43420"));
+    says(&imported(&rig, &["net"]).1, &["5 results of 3 files", "host (1), vm (1)"]);
+    // Both forms of one run: the one that tells its options counts.
+    write(&rig, "forms/host/run1.txt", &format!("{TEXT}\n{TEXT}"));
+    write(&rig, "forms/vm/run1.json", &job(RANDREAD, 84_560, 0));
+    let text = "fio-3.33\nStarting 1 process\na: (groupid=0, jobs=1): err= 0: pid=9: Sat Nov 28 07:57:19 2026\n  \
+        read: IOPS=8456, BW=33.0MiB/s (34.6MB/s)(330MiB/10000msec)\n     issued rwts: total=84560,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n";
+    write(&rig, "forms/vm/run1.txt", text);
+    let (_, told) = imported(&rig, &["forms"]);
+    says(&told, &["host (2), vm (1)", "forms/vm/run1.txt:4 (vm) is forms/vm/run1.json:2"]);
+}
+
+#[test]
+fn failed_jobs_are_named_and_give_no_verdict() {
+    let rig = Rig::new();
+    four_each(&rig, RANDREAD, RANDREAD);
+    let (id, _) = imported(&rig, &["four"]);
+    assert!(rig.expect(0, &["report", &id, "-v"]).contains("costs"));
+    for at in 0..4 {
+        write(&rig, &format!("four/vm/r{at}.json"), &job(RANDREAD, 50_000 + 100 * at, 5));
+    }
+    let (id, told) = imported(&rig, &["four"]);
+    says(
+        &told,
+        &[
+            "host (4), vm (0)",
+            "the run failed, and is none of its system: four/vm/r0.json:2 (vm): error 5, Input/output error",
+        ],
+    );
+    let text = flat(&rig.expect(0, &["report", &id]));
+    says(
+        &text,
+        &["failed_job (vm): 4 results of runs that ended with error 5", "of which none are compared"],
+    );
+    assert!(!text.contains("costs"), "{text}");
+    write(
+        &rig,
+        "full.txt",
+        "dd: error writing 'x': No space left on device\n5+0 records in\n4+0 records out\n4194304 bytes (4.2 MB, 4.0 MiB) copied, 0.01 s, 419 MB/s\n",
+    );
+    says(&imported(&rig, &["full.txt"]).1, &["the run failed", "No space left on device"]);
+}
+
+#[test]
+fn every_option_makes_a_load_another_or_a_confounder_that_is_named() {
+    let rig = Rig::new();
+    let against = |host: &str, vm: &str| {
+        four_each(&rig, host, vm);
+        let (id, _) = imported(&rig, &["four"]);
+        flat(&rig.expect(0, &["report", &id]))
+    };
+    let with = |option: &str| format!("{RANDREAD} {option}");
+    let buffered = against(&with("invalidate=0"), &with("buffered=0"));
+    says(
+        &buffered,
+        &[
+            "confounder (vm, 4k randread",
+            "direct=1, invalidate not set against direct=0, invalidate=0 of host",
+        ],
+    );
+    for option in
+        ["offset=1g", "zonemode=zbd", "verify=crc32c", "iodepth_batch=8", "nrfiles=4", "new_in_fio_4=1"]
+    {
+        says(&against(RANDREAD, &with(option)), &["confounder", option.split('=').next().unwrap()]);
+    }
+    let alike = against(&with("log_avg_msec=500"), &with("filename=/dev/sdb direct=0"));
+    assert!(alike.contains("50.1") && !alike.contains("confounder"), "{alike}");
+    let sequence = RANDREAD.replace("randread", "randread:8");
+    for (host, vm) in
+        [(RANDREAD, sequence.as_str()), ("rw=randread bssplit=4k/50:64k/50", "rw=randread bsrange=4k-64k")]
+    {
+        says(&against(host, vm), &["of which none are compared"]);
+    }
+}
+
+#[test]
+fn rates_are_by_counts_and_slips_are_named() {
+    let rig = Rig::new();
+    let text = |printed: &str, issued: u32, mib: u32| {
+        format!(
+            "fio-3.16\nStarting 4 processes\ntest: (groupid=0, jobs=4): err= 0: pid=1: Thu Nov 18 23:26:17 2021\n  \
+             write: IOPS={printed}, BW={mib}MiB/s (2732MB/s)(153GiB/60010msec)\n     issued rwts: total=0,{issued},0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+        )
+    };
+    write(&rig, "e0/host.txt", &text("20.0k", 1_259_822, 2624));
+    write(&rig, "e0/vm.txt", &text("20.8k", 1_250_832, 2605));
+    let (id, told) = imported(&rig, &["e0"]);
+    says(
+        &told,
+        &["a slip: e0/host.txt:4 (host): IOPS: 20.0k is printed, 20994 is taken: 1259822 I/Os in 60.01 s"],
+    );
+    let text = flat(&rig.expect(0, &["report", &id]));
+    assert!(text.contains("99.3 ? %") && !text.contains("104.0"), "{text}");
+    let lines = "read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)\nwrite: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n";
+    write(&rig, "lines.txt", lines);
+    says(&imported(&rig, &["lines.txt"]).1, &["25.0k is printed", "102MiB/s stands beside it"]);
+    let rados = "Total time run:       1.103127\nTotal reads made      248\nRead size:            4194304\nBandwidth (MB/sec)    799.261\nAverage IOPS          224\n";
+    write(&rig, "rados.txt", rados);
+    let (id, told) = imported(&rig, &["rados.txt"]);
+    says(&told, &["799.261 is printed, 899.26 MiB/s is taken: 248 I/Os of 4194304 bytes in 1.103127 s"]);
+    says(&rig.expect(0, &["report", &id]), &["224 ?", "899 ? MiB/s"]);
+}
+
+#[test]
+fn outputs_behind_a_common_prefix_and_progress_are_read() {
+    let rig = Rig::new();
+    let behind = |prefix: &str, text: &str| -> String {
+        text.lines().map(|line| format!("{prefix}{line}\n")).collect()
+    };
+    for (at, prefix) in
+        ["> ", "fio-1  | ", "\u{1b}[32m", "2026-11-28T08:00:21Z ", "    "].into_iter().enumerate()
+    {
+        write(&rig, &format!("behind{at}.txt"), &behind(prefix, TEXT));
+        says(&imported(&rig, &[&format!("behind{at}.txt")]).1, &["2 results of 1 file"]);
+    }
+    let dd = "1041235968 bytes (1.0 GB, 993 MiB) copied, 4 s, 260 MB/s\n1024+0 records in\n1024+0 records out\n\
+              1073741824 bytes (1.1 GB, 1.0 GiB) copied, 4.20552 s, 255 MB/s\n";
+    write(&rig, "dd.txt", dd);
+    let (id, told) = imported(&rig, &["dd.txt"]);
+    says(&told, &["1 result of 1 file"]);
+    says(&rig.expect(0, &["report", &id]), &["243 ? MiB/s"]);
+    let cpu = include_str!("../../crates/audit/fixtures/sysbench/cpu-1.0.txt").replace("0.02", "0.00");
+    write(&rig, "cpu.txt", &cpu);
+    let (id, _) = imported(&rig, &["cpu.txt"]);
+    let text = rig.expect(0, &["report", &id, "-v"]);
+    assert!(
+        text.contains("events per second")
+            && !text.contains("reads and writes together")
+            && !text.contains("0 ? ms"),
+        "{text}"
+    );
 }

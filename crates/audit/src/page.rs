@@ -61,6 +61,18 @@ impl Page {
         page
     }
 
+    /// The page as it is behind a prefix: of each line so many bytes are none of its text, and where `prefix` is
+    /// `None` nothing is. Spots are those of this page.
+    pub(crate) fn behind(&self, prefix: impl Fn(&str) -> Option<u32>) -> Page {
+        let mut page = self.clone();
+        page.unlisted = OnceLock::new();
+        for at in 0..page.lines.len() {
+            let (line, found) = (self.lines[at], prefix(self.line(at)));
+            page.lines[at].prefix = found.unwrap_or((line.end - line.start) as u32);
+        }
+        page
+    }
+
     /// Whether its lines are not those of the file: their numbers are, but the columns in them are not.
     pub fn is_rendered(&self) -> bool {
         self.rendered

@@ -2,6 +2,7 @@
 //! intervals that their printed digits stand for. Nothing is made up: what was not printed is missing. Names are others' text: they
 //! are stored as they can be shown, since every report, list and sheet takes them from there.
 
+use super::rates;
 use super::sources::Whose;
 use iotax_audit::import::fio::snapshots;
 use iotax_audit::import::{self, Output, Reading, Said};
@@ -9,99 +10,82 @@ use iotax_audit::page::Page;
 use iotax_hardware::number::Figure;
 use iotax_load::Histogram;
 use iotax_model::record::Better;
-use iotax_model::record::imported::{ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Way};
+use iotax_model::record::imported::{
+    ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Uncounted, Way,
+};
 use iotax_units::harmless::shown;
 use std::collections::HashMap;
 use std::path::Path;
 
 /// Why a figure that every tool could print is not there.
 const NOT_PRINTED: &str = "the output does not tell it";
+/// Why a latency of `0.00` is not there.
+const BELOW_DIGITS: &str = "printed as 0: it is less than the digits tell";
 /// Intervals that are narrower, relative to the value, are not worth their bytes.
 const EXACT: f64 = 1e-9;
 /// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp ended may be in one of the two.
 const WHOLE: f64 = 0.01;
 
-/// A result, and its histogram if it has one.
-pub type Found = (ImportedResult, Option<Histogram>);
+/// A result as it was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) result: ImportedResult,
+    pub(super) histogram: Option<Histogram>,
+    /// What identifies its run wherever it is printed.
+    pub(super) run: Option<String>,
+    /// Line at which its output begins.
+    pub(super) output: u32,
+}
 
 /// What a page holds.
 #[derive(Debug, Default)]
-pub struct Results {
-    /// Its results.
-    pub found: Vec<Found>,
+pub(super) struct Results {
+    pub(super) found: Vec<Found>,
     /// Results of lines that are nobody's.
-    pub strays: usize,
+    pub(super) strays: usize,
     /// Outputs that a run printed before it had ended: no runs of their own.
-    pub snapshots: u32,
+    pub(super) snapshots: u32,
     /// Number of the last line.
-    pub last: u32,
+    pub(super) last: u32,
 }
 
-/// The results of a page of file `file`.
-pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> Results {
+/// The results of a page of file `file`; the systems of those that nobody named are left open.
+pub(super) fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> Results {
     let interim = snapshots::superseded(outputs);
-    let mut of_outputs: Vec<(usize, Vec<Found>)> = outputs
-        .iter()
-        .zip(&interim)
-        .filter_map(|(output, interim)| (!interim).then_some(output))
-        .map(|output| (output.lines.start, of_output(page, output, file)))
-        .filter(|(_, found)| !found.is_empty())
-        .collect();
+    let last = outputs.iter().zip(&interim).filter(|(_, interim)| !**interim);
+    let mut found: Vec<Found> = last.flat_map(|(output, _)| of_output(page, output, file)).collect();
     let mut strays = 0;
-    match whose {
-        Whose::One(name) => of_outputs.iter_mut().for_each(|(_, found)| {
-            call(found, name);
-            name_unknown(found, page);
-        }),
-        Whose::Guessed(name) => by_output(page, &mut of_outputs, name),
-        Whose::Lines(ranges) => of_outputs.iter_mut().for_each(|(_, found)| {
-            let before = found.len();
-            found.retain_mut(|(result, _)| {
-                let range = ranges.iter().find(|(_, from, to)| (*from..=*to).contains(&result.line));
-                range.is_some_and(|(name, ..)| {
-                    result.system.clone_from(name);
-                    true
-                })
-            });
-            strays += before - found.len();
-        }),
+    if let Whose::Lines(ranges) = whose {
+        let before = found.len();
+        found.retain_mut(|Found { result, .. }| {
+            let range = ranges.iter().find(|(_, from, to)| (*from..=*to).contains(&result.line));
+            range.map(|(name, ..)| result.system.clone_from(name)).is_some()
+        });
+        strays = before - found.len();
+    } else {
+        name_unknown(&mut found, page);
+    }
+    if let Whose::One(name) = whose {
+        found.iter_mut().for_each(|found| found.result.system.clone_from(name));
     }
     Results {
-        found: of_outputs.into_iter().flat_map(|(_, found)| found).collect(),
+        found,
         strays,
         last: page.number(page.len().saturating_sub(1)),
         snapshots: interim.iter().map(|interim| u32::from(*interim)).sum(),
     }
 }
 
-fn call(found: &mut [Found], name: &str) {
-    found.iter_mut().for_each(|(result, _)| result.system = name.to_owned());
-}
-
 /// Of a load of which nothing is told (result lines alone) the file's name tells which it is.
 fn name_unknown(found: &mut [Found], page: &Page) {
     let name = Path::new(&page.name).file_stem().map(|stem| shown(&stem.to_string_lossy()));
-    for (result, _) in found.iter_mut().filter(|(result, _)| result.load == Load::default()) {
+    for Found { result, .. } in found.iter_mut().filter(|found| found.result.load == Load::default()) {
         result.load.name.clone_from(&name);
     }
 }
 
-/// Outputs of one load in a page that nobody has named may be of several systems: these are told apart by their lines.
-fn by_output(page: &Page, outputs: &mut [(usize, Vec<Found>)], name: &str) {
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    let keys = |found: &[Found]| found.iter().map(|(result, _)| key(result)).collect::<Vec<_>>();
-    for (_, found) in outputs.iter() {
-        keys(found).into_iter().for_each(|key| *seen.entry(key).or_default() += 1);
-    }
-    for (line, found) in outputs.iter_mut() {
-        let shared = keys(found).iter().any(|key| seen.get(key).is_some_and(|count| *count > 1));
-        let name = if shared { format!("{name}:{}", page.number(*line)) } else { name.to_owned() };
-        call(found, &name);
-    }
-}
-
 /// Under which a result is a repeat of another.
-fn key(result: &ImportedResult) -> String {
+pub(super) fn key(result: &ImportedResult) -> String {
     let names = result.others.iter().map(|other| other.metric.as_str()).collect::<Vec<_>>();
     format!("{}{:?}{:?}{names:?}", result.load.identity(), result.way, result.part)
 }
@@ -113,6 +97,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
         .into_iter()
         .filter_map(|reading| {
             let histogram = histogram(&reading);
+            let (reading, slips) = rates::recount_rates(page, reading, matches!(output.said, Said::Fio(_)));
             let samples = samples(&reading, histogram.is_some());
             let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
             let result = ImportedResult {
@@ -128,8 +113,12 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
                 samples,
                 percentiles: percentiles(&reading.percentiles_ns),
                 others,
+                slips,
+                uncounted: reading.failed.map(|why| Uncounted::Failed(shown(&why))),
             };
-            (!result.samples.is_empty() || !result.others.is_empty()).then_some((result, histogram))
+            let output = page.number(output.lines.start);
+            let any = !result.samples.is_empty() || !result.others.is_empty();
+            any.then_some(Found { result, histogram, run: reading.run, output })
         })
         .collect();
     number_parts(&mut found);
@@ -139,7 +128,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
 /// Jobs of one load in one output are parts of it.
 fn number_parts(found: &mut [Found]) {
     let mut names: HashMap<(String, &str), u32> = HashMap::new();
-    for (result, _) in found.iter() {
+    for Found { result, .. } in found.iter() {
         for other in &result.others {
             *names.entry((result.load.identity(), &other.metric)).or_default() += 1;
         }
@@ -152,17 +141,16 @@ fn number_parts(found: &mut [Found]) {
     };
     let keys: Vec<String> = found
         .iter()
-        .map(
-            |(result, _)| {
-                if shares(result) { format!("{} others", result.load.identity()) } else { key(result) }
-            },
-        )
+        .map(|Found { result, .. }| match shares(result) {
+            true => format!("{} others", result.load.identity()),
+            false => key(result),
+        })
         .collect();
     let mut counts: HashMap<&str, (u32, u32)> = HashMap::new();
     for key in &keys {
         counts.entry(key).or_default().1 += 1;
     }
-    for ((result, _), key) in found.iter_mut().zip(&keys) {
+    for (Found { result, .. }, key) in found.iter_mut().zip(&keys) {
         if let Some((part, of)) = counts.get_mut(key.as_str()).filter(|(_, of)| *of > 1) {
             *part += 1;
             result.part = Some(Part { part: *part, of: *of });
@@ -245,6 +233,9 @@ fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
     let mut samples: Vec<ImportedSample> = main
         .into_iter()
         .map(|(metric, unit, better, figure)| match figure {
+            Some(figure) if better == Better::Lower && is_below_digits(&figure) => {
+                ImportedSample { missing: Some(BELOW_DIGITS.to_owned()), ..named(metric, unit, better) }
+            }
             Some(figure) => known_sample(metric, unit, better, figure),
             None => ImportedSample { missing: Some(NOT_PRINTED.to_owned()), ..named(metric, unit, better) },
         })
@@ -262,8 +253,16 @@ fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
     samples
 }
 
+/// Whether a printed 0 stands for anything up to half of its last digit.
+fn is_below_digits(figure: &Figure) -> bool {
+    figure.value == 0.0 && figure.high > 0.0
+}
+
 fn percentiles(printed: &[(f64, Figure)]) -> Vec<PrintedPercentile> {
     let of = |(percent, figure): &(f64, Figure)| {
+        if is_below_digits(figure) {
+            return None;
+        }
         let Figure { value: ns, low, high, .. } = *figure;
         let one = PrintedPercentile { percent: *percent, ns, low, high };
         [ns, low, high].iter().all(|end| end.is_finite()).then_some(one)
@@ -300,7 +299,7 @@ fn known_sample(metric: &str, unit: &str, better: Better, figure: Figure) -> Imp
 }
 
 /// Where a histogram of a result is found.
-pub fn histogram_sample(offset: u64) -> ImportedSample {
+pub(super) fn histogram_sample(offset: u64) -> ImportedSample {
     ImportedSample { histogram: Some(offset), ..named("latency", "ns", Better::Lower) }
 }
 

@@ -1,14 +1,16 @@
 //! What was read, taken in the order of the files: to the store, and into what is told at the end.
 
-use super::sources::{By, STANDARD_INPUT, Source, Whose};
-use super::{Asked, Done, FileRead, Found, convert};
+use super::sources::{STANDARD_INPUT, Source, Whose};
+use super::systems::{FileContent, name_systems};
+use super::{Asked, Done, FileRead, Found, convert, runs};
 use anyhow::Result;
 use iotax_audit::import::ALL;
-use iotax_model::record::imported::ImportedFile;
+use iotax_model::record::imported::Uncounted;
 use iotax_model::record::{Record, WARNING_KINDS, Warning};
 use iotax_store::{self as store, Writer};
 use iotax_units::exit::Failed;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
 /// Where results go, and what is told of them at the end.
@@ -16,38 +18,31 @@ pub(super) struct Intake<'a> {
     writer: &'a mut Writer,
     done: Done,
     empty_pages: Vec<String>,
-    known: HashMap<String, usize>,
-    /// Path and system of the first file with such bytes.
-    seen: HashMap<String, (String, String)>,
+    /// By their numbers.
+    files: Vec<TakenFile>,
+    all: Vec<Found>,
     /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before the end.
     pending: Vec<u8>,
     here: PathBuf,
 }
 
+/// A file that was taken in.
+struct TakenFile {
+    shown: String,
+    absolute: String,
+    sha256: String,
+    whose: Whose,
+}
+
 impl<'a> Intake<'a> {
-    pub(super) fn new(writer: &'a mut Writer, by: By) -> Intake<'a> {
-        let done = Done {
-            folder: PathBuf::new(),
-            files: 0,
-            results: 0,
-            systems: Vec::new(),
-            by,
-            empty: Vec::new(),
-            passed: Vec::new(),
-            unread: Vec::new(),
-            strays: Vec::new(),
-            beyond: Vec::new(),
-            copied: Vec::new(),
-            snapshots: Vec::new(),
-            guessed: None,
-        };
+    pub(super) fn new(writer: &'a mut Writer) -> Intake<'a> {
         let here = std::env::current_dir().unwrap_or_default();
-        let (empty_pages, known, seen) = (Vec::new(), HashMap::new(), HashMap::new());
-        Intake { writer, done, empty_pages, known, seen, pending: Vec::new(), here }
+        let (empty_pages, files, all) = (Vec::new(), Vec::new(), Vec::new());
+        Intake { writer, done: Done::default(), empty_pages, files, all, pending: Vec::new(), here }
     }
 
     pub(super) fn take(&mut self, source: &Source, read: FileRead) -> Result<()> {
-        let FileRead { mut file, found, lines, strays, beyond } = read;
+        let FileRead { mut file, found, strays, beyond } = read;
         self.done.files += 1;
         self.done.results += found.len();
         let told = file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
@@ -56,7 +51,6 @@ impl<'a> Intake<'a> {
             self.done.strays.push(format!("{} of {}", strays, file.path));
         }
         self.done.beyond.extend(beyond);
-        self.compare_bytes(&file, &found);
         if file.snapshots > 0 {
             self.done.snapshots.push(format!("{} of {}", file.snapshots, file.path));
         }
@@ -70,18 +64,15 @@ impl<'a> Intake<'a> {
             Some(path) => self.absolute(path),
             None => STANDARD_INPUT.to_owned(),
         };
+        let (absolute, sha256) = (file.path.clone(), file.sha256.clone());
+        let (shown, whose) = (source.shown.clone(), source.whose.clone());
+        self.files.push(TakenFile { shown, absolute, sha256, whose });
         self.pending.extend(store::line_of(&Record::ImportedFile(file)).map_err(Failed::from)?);
-        for ((mut result, histogram), line) in found.into_iter().zip(lines) {
-            if let Some(histogram) = histogram {
-                result.samples.push(convert::histogram_sample(self.writer.histogram(&histogram)?));
+        for mut found in found {
+            if let Some(histogram) = found.histogram.take() {
+                found.result.samples.push(convert::histogram_sample(self.writer.histogram(&histogram)?));
             }
-            self.count(&result.system);
-            let is_guessed = matches!(&source.whose, Whose::Guessed(name) if *name != result.system);
-            if is_guessed && self.done.guessed.is_none() {
-                self.done.guessed = Some(source.shown.clone());
-            }
-            let line = line.map_or_else(|| store::imported_line(&result), Ok);
-            self.pending.extend(line.map_err(Failed::from)?);
+            self.all.push(found);
         }
         Ok(())
     }
@@ -89,21 +80,6 @@ impl<'a> Intake<'a> {
     /// What lies in folders and is no file.
     pub(super) fn pass_over(&mut self, passed: Vec<String>) {
         self.done.passed = passed;
-    }
-
-    /// A file that is another's copy, and called another system, is told.
-    fn compare_bytes(&mut self, file: &ImportedFile, found: &[Found]) {
-        let Some((result, _)) = found.first().filter(|_| !file.sha256.is_empty()) else { return };
-        let system = &result.system;
-        match self.seen.get(&file.sha256) {
-            Some((path, other)) if other != system => {
-                self.done.copied.push(format!("{} ({system}) is {path} ({other})", file.path));
-            }
-            Some(_) => {}
-            None => {
-                self.seen.insert(file.sha256.clone(), (file.path.clone(), system.clone()));
-            }
-        }
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
@@ -122,12 +98,103 @@ impl<'a> Intake<'a> {
         whole.to_string_lossy().into_owned()
     }
 
-    fn count(&mut self, system: &str) {
-        let next = self.done.systems.len();
-        let at = *self.known.entry(system.to_owned()).or_insert(next);
-        match self.done.systems.get_mut(at) {
-            Some((_, count)) => *count += 1,
-            None => self.done.systems.push((system.to_owned(), 1)),
+    /// Names the systems of all results, and marks those that are no runs of their own.
+    fn settle(&mut self) {
+        let numbers = runs::number_runs(&self.all);
+        let loads: Vec<u64> = self.all.iter().map(|found| hash(&convert::key(&found.result))).collect();
+        self.name_by_paths(&numbers, &loads);
+        runs::mark_copies(&mut self.all, &numbers);
+        self.tell_repeats(&loads);
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for Found { result, .. } in &self.all {
+            let at = *known.entry(result.system.clone()).or_insert_with(|| {
+                self.done.systems.push((result.system.clone(), 0));
+                self.done.systems.len() - 1
+            });
+            self.done.systems[at].1 += usize::from(result.uncounted.is_none());
+            let place = |file: u32, line: u32| format!("{}:{line}", self.files[file as usize].shown);
+            let own = format!("{} ({})", place(result.file, result.line), result.system);
+            match &result.uncounted {
+                Some(Uncounted::Copy { file, line }) => {
+                    self.done.again.push(format!("{own} is {}", place(*file, *line)));
+                }
+                Some(Uncounted::Failed(why)) => self.done.failed.push(format!("{own}: {why}")),
+                None => self.done.slips.extend(result.slips.iter().map(|slip| format!("{own}: {slip}"))),
+            }
+        }
+        // A line of JSON may hold both ways of a job.
+        self.done.failed.dedup();
+        self.compare_bytes();
+    }
+
+    fn name_by_paths(&mut self, numbers: &[u32], loads: &[u64]) {
+        let mut contents: Vec<FileContent> = Vec::new();
+        let mut of_file: HashMap<u32, usize> = HashMap::new();
+        for ((found, run), load) in self.all.iter().zip(numbers).zip(loads) {
+            let Whose::Path(path) = &self.files[found.result.file as usize].whose else { continue };
+            let at = *of_file.entry(found.result.file).or_insert_with(|| {
+                contents.push(FileContent { path: path.clone(), results: Vec::new() });
+                contents.len() - 1
+            });
+            if found.result.uncounted.is_none() {
+                contents[at].results.push((*load, *run));
+            }
+        }
+        self.done.by_path = !contents.is_empty();
+        let names = name_systems(&contents);
+        let repeated: Vec<HashSet<u64>> =
+            contents.iter().map(|file| runs::repeated(file.results.iter().copied())).collect();
+        // On a page that only its own name names, outputs of one load may be of several systems: each has its line.
+        let mut apart: HashSet<(u32, u32)> = HashSet::new();
+        for (found, load) in self.all.iter().zip(loads) {
+            let at = of_file.get(&found.result.file).filter(|at| names[**at].by_file);
+            if at.is_some_and(|at| repeated[*at].contains(load)) {
+                apart.insert((found.result.file, found.output));
+            }
+        }
+        for found in &mut self.all {
+            let Some(at) = of_file.get(&found.result.file) else { continue };
+            found.result.system.clone_from(&names[*at].name);
+            if apart.contains(&(found.result.file, found.output)) {
+                found.result.system = format!("{}:{}", names[*at].name, found.output);
+                self.done.guessed.get_or_insert_with(|| self.files[found.result.file as usize].shown.clone());
+            }
+        }
+    }
+
+    /// Tells of systems that paths named which of them are taken for repeats.
+    fn tell_repeats(&mut self, loads: &[u64]) {
+        let mut files: BTreeMap<(&str, u64), BTreeSet<&str>> = BTreeMap::new();
+        for (Found { result, .. }, load) in self.all.iter().zip(loads) {
+            let file = &self.files[result.file as usize];
+            if result.uncounted.is_none() && matches!(file.whose, Whose::Path(_)) {
+                files.entry((&result.system, *load)).or_default().insert(&file.shown);
+            }
+        }
+        let mut told: BTreeMap<&str, &BTreeSet<&str>> = BTreeMap::new();
+        for ((system, _), files) in files.iter().filter(|(_, files)| files.len() > 1) {
+            let longest = told.entry(system).or_insert(files);
+            *longest = if longest.len() < files.len() { files } else { longest };
+        }
+        let lines =
+            told.iter().map(|(system, files)| format!("{system}: {}", some_names(files.iter().copied())));
+        self.done.repeats = lines.collect();
+    }
+
+    /// A file that is another's copy, and called another system, is told.
+    fn compare_bytes(&mut self) {
+        let mut seen: HashMap<&str, (&TakenFile, &str)> = HashMap::new();
+        let mut last = None;
+        for Found { result, .. } in &self.all {
+            let file = &self.files[result.file as usize];
+            if last.replace(result.file) == Some(result.file) || file.sha256.is_empty() {
+                continue;
+            }
+            let (other, system) = *seen.entry(&file.sha256).or_insert((file, &result.system));
+            if system != result.system {
+                let (path, before) = (&file.absolute, &other.absolute);
+                self.done.copied.push(format!("{path} ({}) is {before} ({system})", result.system));
+            }
         }
     }
 
@@ -137,6 +204,7 @@ impl<'a> Intake<'a> {
             let pages = if empty.is_empty() { &self.done.empty } else { &empty };
             return Err(without_result(pages, &self.done).into());
         }
+        self.settle();
         if let Some(baseline) = &asked.baseline {
             if self.done.systems.iter().all(|(name, _)| name != baseline) {
                 let names = some_names(self.done.systems.iter().map(|(name, _)| name.as_str()));
@@ -144,6 +212,10 @@ impl<'a> Intake<'a> {
                 return Err(Failed::input(why).into());
             }
         }
+        for found in std::mem::take(&mut self.all) {
+            self.pending.extend(store::imported_line(&found.result).map_err(Failed::from)?);
+        }
+        self.flush()?;
         let empty = self.done.empty.iter().map(|file| ("no_result", format!("{file} has no result")));
         let passed = self.done.passed.iter().map(|what| ("passed_over", format!("passed over: {what}")));
         for (kind, text) in empty.chain(passed) {
@@ -155,6 +227,12 @@ impl<'a> Intake<'a> {
         self.writer.append(&Record::End { at, outcome: iotax_model::record::state::COMPLETE.into() })?;
         Ok(self.done)
     }
+}
+
+fn hash(key: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn without_result(pages: &[String], done: &Done) -> Failed {

@@ -1,13 +1,17 @@
-//! Imports other tools' results as a run. Threads read the files in batches; results reach the store in file order. An import is
-//! stored whole or not at all. Pages without results are refused.
+//! Imports other tools' results as a run. Threads read the files in batches. Which results are of one run, and of which system
+//! they are, is decided when all are read; they reach the store in file order. An import is stored whole or not at all. Pages
+//! without results are refused.
 #![forbid(unsafe_code)]
 
 mod convert;
 pub mod folder;
 mod intake;
+mod rates;
+mod runs;
 mod sources;
+mod systems;
 
-pub use sources::{By, Named, STDIN, parse_named};
+pub use sources::{Named, STDIN, parse_named};
 
 use anyhow::{Context, Result};
 use convert::Found;
@@ -27,7 +31,7 @@ use sources::{Source, Sources, Whose, sources};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Files whose results are in memory at the same time: what bounds it, however many there are.
+/// Files that are in memory at the same time.
 const STRETCH: usize = 256;
 /// Larger files of a folder are rather disks than results, and would fill the memory; one that is named is read.
 pub const LARGEST: u64 = 2 << 30;
@@ -50,7 +54,7 @@ pub struct Asked {
 }
 
 /// What was imported.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Done {
     /// The run's folder.
     pub folder: PathBuf,
@@ -58,10 +62,18 @@ pub struct Done {
     pub files: usize,
     /// Results in them.
     pub results: usize,
-    /// Systems with results, in their order, and how many each has.
+    /// Systems with results, in their order, and how many each has that count.
     pub systems: Vec<(String, usize)>,
-    /// How they were told apart.
-    pub by: By,
+    /// Whether some were named by their paths.
+    pub by_path: bool,
+    /// Systems with several runs of one load from several paths: `host: r1.json, r2.json`.
+    pub repeats: Vec<String>,
+    /// Results of runs that count already: `vm/b.json:12 (vm) is vm/a.json:12`.
+    pub again: Vec<String>,
+    /// Results of runs that failed: `vm/a.json:12 (vm): error 5, Input/output error`.
+    pub failed: Vec<String>,
+    /// Rates that were printed otherwise than their counts say.
+    pub slips: Vec<String>,
     /// Files in folders that hold no result.
     pub empty: Vec<String>,
     /// What lies in folders and is no file: `results/pipe: no regular file`.
@@ -85,7 +97,7 @@ pub struct Done {
 /// # Errors
 /// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left behind.
 pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
-    let Sources { all, by, passed } = sources(&asked.pages, &asked.named)?;
+    let Sources { all, passed } = sources(&asked.pages, &asked.named)?;
     if all.is_empty() {
         return Err(Failed::input(
             "there is nothing to import; hint: name files, folders, or - for standard input",
@@ -94,7 +106,7 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
     }
     let id = iotax_store::new_id();
     let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
-    let mut intake = Intake::new(staged.writer().context("the run is closed")?, by);
+    let mut intake = Intake::new(staged.writer().context("the run is closed")?);
     // The answer is read from files of the kernel: once.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for (at, stretch) in all.chunks(STRETCH).enumerate() {
@@ -137,8 +149,6 @@ fn start(asked: &Asked, id: &str, done: &Done) -> RunStart {
 struct FileRead {
     file: ImportedFile,
     found: Vec<Found>,
-    /// The line of each result that has no histogram: encoded where it was read.
-    lines: Vec<Option<Vec<u8>>>,
     strays: usize,
     beyond: Vec<String>,
 }
@@ -182,13 +192,8 @@ fn read_file(source: &Source, number: usize) -> Result<FileRead> {
     };
     let bytes =
         bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
-    let mut read = contained(|| read_bytes(source, number, bytes))
-        .map_err(|why| Failed::measurement(format!("{}: {why}", source.shown)))?;
-    for (result, histogram) in &read.found {
-        let line = histogram.is_none().then(|| iotax_store::imported_line(result)).transpose();
-        read.lines.push(line.map_err(Failed::from)?);
-    }
-    Ok(read)
+    contained(|| read_bytes(source, number, bytes))
+        .map_err(|why| Failed::measurement(format!("{}: {why}", source.shown)).into())
 }
 
 enum Opened {
@@ -216,7 +221,7 @@ fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
         unread: vec![UnreadLines { from: 1, to: 1, why }],
         snapshots: 0,
     };
-    FileRead { file, found: Vec::new(), lines: Vec::new(), strays: 0, beyond: Vec::new() }
+    FileRead { file, found: Vec::new(), strays: 0, beyond: Vec::new() }
 }
 
 fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
@@ -246,7 +251,7 @@ fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
     let path = source.shown.clone();
     let file = ImportedFile { file: number, path, bytes: size, sha256, results, unread, snapshots };
     let beyond = beyond(source, last);
-    FileRead { file, found, lines: Vec::new(), strays, beyond }
+    FileRead { file, found, strays, beyond }
 }
 
 /// Lines that were named and that there are none of.
@@ -290,20 +295,23 @@ mod tests {
     }
 
     fn systems(read: &FileRead) -> Vec<&str> {
-        read.found.iter().map(|(result, _)| result.system.as_str()).collect()
+        read.found.iter().map(|found| found.result.system.as_str()).collect()
     }
 
     #[test]
     fn a_figure_keeps_its_place_and_what_its_digits_stand_for() {
         let found = one(TEXT);
-        let [(read, None), (write, None)] = found.as_slice() else { panic!("{found:?}") };
+        let [read, write] = found.as_slice() else { panic!("{found:?}") };
+        assert!(read.histogram.is_none() && write.histogram.is_none());
+        let [read, write] = [&read.result, &write.result];
         assert_eq!((read.way, write.way, read.file, read.line), (Way::Read, Way::Write, 7, 8));
         assert_eq!((read.tool.as_str(), read.version.as_deref()), ("fio text", Some("3.33")));
         assert_eq!(read.ended.as_deref(), Some("2026-11-23T17:02:55"));
         assert_eq!((read.load.bs, read.load.iodepth, read.load.numjobs), (Some(4096), Some(8), Some(2)));
         let iops = read.sample("iops").unwrap();
         let [low, high] = iops.rounded().unwrap();
-        assert!((low - 44_550.0).abs() < 1.0 && (44_650.0..44_660.0).contains(&high), "{iops:?}");
+        assert_eq!(low.floor(), 44_562.0, "as its counts say");
+        assert!(high - low < 1.0, "{iops:?}");
         let at = |result: &ImportedResult, percent: f64| {
             result
                 .percentiles
@@ -323,7 +331,9 @@ mod tests {
     #[test]
     fn bins_become_a_histogram_within_their_stated_error() {
         let found = one(JSON);
-        let [(result, Some(histogram))] = found.as_slice() else { panic!("{found:?}") };
+        let [Found { result, histogram: Some(histogram), .. }] = found.as_slice() else {
+            panic!("{found:?}")
+        };
         assert_eq!(histogram.count() as f64, value(result, "ios"));
         for one in result.percentiles.iter().filter(|one| [50.0, 99.0, 99.9].contains(&one.percent)) {
             let ours = histogram.percentile(one.percent / 100.0).unwrap() as f64;
@@ -339,17 +349,12 @@ mod tests {
     }
 
     #[test]
-    fn several_outputs_of_a_page_are_of_one_system_only_where_somebody_says_so() {
+    fn results_of_lines_that_nobody_named_are_strays() {
         let twice = format!("{TEXT}\n\n{TEXT}");
         let lines = TEXT.lines().count() as u32;
-        let guessed = read(&twice, Whose::Guessed("page".into()));
-        let behind = format!("page:{}", lines + 3);
-        assert_eq!(systems(&guessed), ["page:1", "page:1", &behind, &behind]);
-        assert_eq!(systems(&read(&twice, Whose::One("host".into()))), ["host"; 4]);
-        let ranges = vec![("host".to_owned(), 1, lines)];
-        let some = read(&twice, Whose::Lines(ranges));
+        let some = read(&twice, Whose::Lines(vec![("host".to_owned(), 1, lines)]));
         assert_eq!((systems(&some), some.strays), (vec!["host"; 2], 2));
-        assert_eq!(systems(&read(TEXT, Whose::Guessed("page".into()))), ["page"; 2], "one is the page's");
+        assert_eq!(systems(&read(&twice, Whose::One("host".into()))), ["host"; 4]);
     }
 
     #[test]
@@ -366,10 +371,10 @@ mod tests {
         let capped = JSON.replacen("\"rw\" :", "\"rate_iops\" : \"1000\", \"direct\" : \"1\", \"rw\" :", 1);
         assert_ne!(capped, JSON);
         let (plain, capped) = (one(JSON), one(&capped));
-        assert_eq!(capped[0].0.load.caps, ["rate_iops=1000"]);
-        assert!(capped[0].0.load.settings.as_ref().unwrap().contains(&"direct=1".to_owned()));
-        assert_ne!(plain[0].0.load.identity(), capped[0].0.load.identity());
-        assert_eq!(one(TEXT)[0].0.load.settings, None);
+        assert_eq!(capped[0].result.load.caps, ["rate_iops=1000"]);
+        assert!(capped[0].result.load.settings.as_ref().unwrap().contains(&"direct=1".to_owned()));
+        assert_ne!(plain[0].result.load.identity(), capped[0].result.load.identity());
+        assert_eq!(one(TEXT)[0].result.load.settings, None);
     }
 
     #[test]
@@ -379,11 +384,13 @@ mod tests {
             include_str!("../../audit/fixtures/fio/status-interval.json"),
         ];
         for (text, rw, ios) in [(STATUS[0], "randread", 236_517.0), (STATUS[1], "write", 11_332.0)] {
-            for whose in [Whose::One("host".into()), Whose::Guessed("host".into())] {
+            for whose in [Whose::One("host".into()), Whose::Path(vec!["host.txt".into()])] {
                 let read = read(text, whose);
-                let [(result, None)] = read.found.as_slice() else { panic!("{:?}", read.found) };
+                let [Found { result, histogram: None, .. }] = read.found.as_slice() else {
+                    panic!("{:?}", read.found)
+                };
                 assert_eq!((read.file.snapshots, read.file.results), (3, 1));
-                assert_eq!((result.system.as_str(), result.load.rw.as_deref()), ("host", Some(rw)));
+                assert_eq!(result.load.rw.as_deref(), Some(rw));
                 assert_eq!((value(result, "ios"), result.version.as_deref()), (ios, Some("3.33")));
             }
         }
@@ -395,7 +402,7 @@ mod tests {
         let at = TEXT.find(job).unwrap();
         let end = TEXT.find("\nRun status").unwrap();
         let text = format!("{}{}{}", &TEXT[..end], &TEXT[at..end], &TEXT[end..]);
-        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|(result, _)| result.part).collect();
+        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|found| found.result.part).collect();
         let part = |part| Some(Part { part, of: 2 });
         assert_eq!(parts, [part(1), part(1), part(2), part(2)]);
     }
@@ -406,17 +413,16 @@ mod tests {
             "noise\n  read: IOPS=44.6k, BW=174MiB/s (183MB/s)(348MiB/2001msec)\nnoise\n",
             Whose::One("a".into()),
         );
-        let [(result, None)] = read.found.as_slice() else { panic!("{:?}", read.found) };
+        let [Found { result, histogram: None, .. }] = read.found.as_slice() else {
+            panic!("{:?}", read.found)
+        };
         let mean = result.sample("latency.mean").unwrap();
         assert_eq!((mean.value, mean.missing.as_deref()), (None, Some("the output does not tell it")));
         assert_eq!((&result.load.rw, result.line), (&None, 2));
         let bins = JSON.find("\"bins\" : {\n").unwrap();
         let cut = super::tests::read(&JSON[..bins + 400], Whose::One("a".into()));
         assert_eq!(cut.file.unread.len(), 1, "{:?}", cut.file);
-        assert!(
-            cut.found.iter().all(|(_, histogram)| histogram.is_none()),
-            "half of the bins are no histogram"
-        );
+        assert!(cut.found.iter().all(|found| found.histogram.is_none()), "half of the bins are no histogram");
         assert_eq!(cut.file.sha256.len(), 64);
     }
 

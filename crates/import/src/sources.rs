@@ -1,12 +1,11 @@
-//! Which files are read and whose results they hold: by the names that were given, else by folders, else by file names. Folders are
-//! walked as `folder` does.
+//! Which files are read, and whose results they hold where somebody said so; else where they lie, by which `systems` names
+//! them. Folders are walked as `folder` does.
 
 use crate::folder::{self, Kind};
 use anyhow::Result;
 use iotax_units::exit::Failed;
 use iotax_units::harmless::shown;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::OsStr;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Standard input as a page.
@@ -30,8 +29,8 @@ pub struct Named {
 pub enum Whose {
     /// All of that system, however many there are.
     One(String),
-    /// By the file's name: several results of one load in it are of several systems for all that is known.
-    Guessed(String),
+    /// By where it lies: folders below what all files share, and its name.
+    Path(Vec<String>),
     /// By lines, both included.
     Lines(Vec<(String, u32, u32)>),
 }
@@ -47,19 +46,6 @@ pub struct Source {
     pub whose: Whose,
     /// Found in a folder: one without results is no error.
     pub found: bool,
-}
-
-/// How systems were told apart where nobody named them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// All were named.
-    Names,
-    /// By folders.
-    Folders,
-    /// By the names of files.
-    Files,
-    /// Some by folders, some by the names of files.
-    Both,
 }
 
 /// `--system NAME=PATH[:FROM-TO]`.
@@ -93,8 +79,6 @@ pub fn parse_named(word: &str) -> Result<Named, String> {
 pub struct Sources {
     /// All files, each once.
     pub all: Vec<Source>,
-    /// How their systems were told apart.
-    pub by: By,
     /// What lies in folders and is no file: `results/pipe: why`.
     pub passed: Vec<String>,
 }
@@ -131,17 +115,17 @@ pub fn sources(pages: &[String], named: &[Named]) -> Result<Sources> {
             STDIN if given.iter().any(|one| one.root.is_none()) => {
                 return Err(Failed::input("standard input is named twice").into());
             }
-            STDIN => given.push(Given { root: None, is_folder: false, files: Vec::new() }),
+            STDIN => given.push(Given { root: None, files: Vec::new() }),
             path => {
                 let root = PathBuf::from(path);
                 let files = files_of(&root, &mut passed)?;
                 let files = files.into_iter().filter(|file| taken.insert(identity(file))).collect();
-                given.push(Given { is_folder: root.is_dir(), root: Some(root), files });
+                given.push(Given { root: Some(root), files });
             }
         }
     }
-    let by = guess(&given, &mut all);
-    Ok(Sources { all, by, passed })
+    all.extend(by_path(given));
+    Ok(Sources { all, passed })
 }
 
 /// A path in messages and reports: who unpacked it may not have chosen its names.
@@ -151,8 +135,8 @@ fn called(path: &Path) -> String {
 
 /// What one word of the command line stands for.
 struct Given {
+    /// `None`: standard input.
     root: Option<PathBuf>,
-    is_folder: bool,
     files: Vec<PathBuf>,
 }
 
@@ -181,70 +165,41 @@ fn add_lines(source: &mut Source, one: &Named) -> Result<()> {
     Ok(())
 }
 
-/// Files by their folders where these tell several apart, else by their own names.
-fn guess(given: &[Given], all: &mut Vec<Source>) -> By {
-    let plain: Vec<&PathBuf> = given.iter().filter(|one| !one.is_folder).flat_map(|one| &one.files).collect();
-    let parents: BTreeSet<Option<&Path>> = plain.iter().map(|path| path.parent()).collect();
-    let folders = given.iter().filter(|one| one.is_folder).count();
-    let stems = stems(given);
-    let (mut by_folder, mut by_file) = (false, false);
-    for one in given {
-        let Some(root) = &one.root else {
-            by_file = true;
-            let whose = Whose::Guessed(STANDARD_INPUT.to_owned());
+/// Files with where they lie below what all words of the command line share.
+fn by_path(given: Vec<Given>) -> Vec<Source> {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // A file's own name may be a link.
+    let folder_of = |root: &Path| match root.is_dir() {
+        true => whole(root),
+        false => {
+            whole(root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+        }
+    };
+    let roots: Vec<Option<PathBuf>> = given.iter().map(|one| one.root.as_deref().map(folder_of)).collect();
+    let shared = roots.iter().flatten().cloned().reduce(|shared, root| {
+        let both = shared.components().zip(root.components()).take_while(|(one, other)| one == other);
+        both.map(|(one, _)| one).collect()
+    });
+    let shared = shared.unwrap_or_default();
+    let mut all = Vec::new();
+    for (one, folder) in given.into_iter().zip(roots) {
+        let (Some(root), Some(folder)) = (one.root, folder) else {
+            let whose = Whose::Path(vec![STANDARD_INPUT.to_owned()]);
             all.push(Source { path: None, shown: STANDARD_INPUT.to_owned(), whose, found: false });
             continue;
         };
-        for path in &one.files {
-            let folder = match one.is_folder {
-                true => below(root, path).or_else(|| (folders > 1).then(|| name_of(root)).flatten()),
-                false if parents.len() > 1 => path.parent().and_then(name_of),
-                false => None,
-            };
-            by_folder |= folder.is_some();
-            by_file |= folder.is_none();
-            let whose = folder.map_or_else(|| Whose::Guessed(name_of_file(path, &stems)), Whose::One);
-            all.push(Source { path: Some(path.clone()), shown: called(path), whose, found: one.is_folder });
+        let is_folder = root.is_dir();
+        let below = folder.strip_prefix(&shared).unwrap_or(&folder).to_owned();
+        for path in one.files {
+            let inner =
+                if is_folder { path.strip_prefix(&root).ok() } else { path.file_name().map(Path::new) };
+            let place = below.join(inner.unwrap_or(&path));
+            let names = place.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+            let shown = called(&path);
+            all.push(Source { path: Some(path), shown, whose: Whose::Path(names), found: is_folder });
         }
     }
-    match (by_folder, by_file) {
-        (false, false) => By::Names,
-        (true, false) => By::Folders,
-        (false, true) => By::Files,
-        (true, true) => By::Both,
-    }
-}
-
-/// How many files have a name, with and without its ending.
-fn stems(given: &[Given]) -> HashMap<&OsStr, usize> {
-    let mut counts: HashMap<&OsStr, usize> = HashMap::new();
-    for path in given.iter().flat_map(|one| &one.files) {
-        let mut names: Vec<&OsStr> = [path.file_stem(), path.file_name()].into_iter().flatten().collect();
-        names.dedup();
-        names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
-    }
-    counts
-}
-
-/// `host` of `results/host.json`; with its ending, or all of its path, where others are called so.
-fn name_of_file(path: &Path, stems: &HashMap<&OsStr, usize>) -> String {
-    let only = |name: &&OsStr| stems.get(name).is_none_or(|count| *count == 1);
-    let name = path.file_stem().filter(only).or_else(|| path.file_name().filter(only));
-    shown(&name.unwrap_or(path.as_os_str()).to_string_lossy())
-}
-
-/// The folder just below the root that a file lies in.
-fn below(root: &Path, path: &Path) -> Option<String> {
-    let inner = path.strip_prefix(root).ok()?;
-    let mut parts = inner.components();
-    let first = parts.next()?;
-    parts.next().map(|_| shown(&first.as_os_str().to_string_lossy()))
-}
-
-/// `host` of `results/host`, also where it is written `.`.
-fn name_of(folder: &Path) -> Option<String> {
-    let whole = folder.canonicalize().ok()?;
-    Some(shown(&whole.file_name()?.to_string_lossy()))
+    all
 }
 
 /// A file itself; of a folder all files, in the order of their names.
@@ -298,8 +253,8 @@ mod tests {
         dir
     }
 
-    /// File and system, and how they were told apart.
-    fn told(dir: &Path, pages: &[&str], named: &[&str]) -> (Vec<String>, By) {
+    /// Files, and whose they are.
+    fn told(dir: &Path, pages: &[&str], named: &[&str]) -> Vec<String> {
         let at = |page: &&str| dir.join(page).display().to_string();
         let pages: Vec<String> = pages.iter().map(at).collect();
         let named: Vec<Named> = named
@@ -309,29 +264,25 @@ mod tests {
                 parse_named(&format!("{name}={}", at(&path))).unwrap()
             })
             .collect();
-        let Sources { all, by, .. } = sources(&pages, &named).unwrap();
+        let Sources { all, .. } = sources(&pages, &named).unwrap();
         let line = |source: &Source| {
             let path = source.path.as_ref().unwrap().strip_prefix(dir).unwrap().display().to_string();
             match &source.whose {
                 Whose::One(name) => format!("{path}: {name}"),
-                Whose::Guessed(name) => format!("{path}: {name}?"),
+                Whose::Path(names) => format!("{path}: {}", names.join(" ")),
                 Whose::Lines(ranges) => format!("{path}: {ranges:?}"),
             }
         };
-        (all.iter().map(line).collect(), by)
+        all.iter().map(line).collect()
     }
 
     #[test]
     fn a_file_is_read_once_however_it_is_spelled() {
         let dir = tree(&["flat/host.txt", "flat/vm.txt"]);
         let spelled = ["flat/host.txt", "flat/../flat/host.txt", "flat/vm.txt", "flat"];
-        let (all, by) = told(dir.path(), &spelled, &[]);
-        assert_eq!(
-            (all, by),
-            (["flat/host.txt: host?", "flat/vm.txt: vm?"].map(String::from).to_vec(), By::Files)
-        );
+        assert_eq!(told(dir.path(), &spelled, &[]), ["flat/host.txt: host.txt", "flat/vm.txt: vm.txt"]);
         let named = told(dir.path(), &["flat/../flat/host.txt", "flat/vm.txt"], &["a=flat/host.txt"]);
-        assert_eq!(named.0, ["flat/host.txt: a", "flat/vm.txt: vm?"]);
+        assert_eq!(named, ["flat/host.txt: a", "flat/vm.txt: vm.txt"]);
     }
 
     #[test]
@@ -345,41 +296,23 @@ mod tests {
     }
 
     #[test]
-    fn systems_are_folders_where_these_tell_them_apart_and_else_files() {
-        let dir = tree(&[
-            "r/host/a.json",
-            "r/vm/a.json",
-            "r/vm/deep/b.json",
-            "r/.git/x",
-            "flat/host.txt",
-            "flat/vm.txt",
-            "same/a.txt",
-            "same/a.json",
-            "same/b.txt",
-        ]);
+    fn a_file_is_told_by_its_path_below_what_all_share() {
+        let dir = tree(&["r/host/a.json", "r/vm/deep/b.json", "r/.git/x"]);
         let dir = dir.path();
-        let of_folders = (
-            ["r/host/a.json: host", "r/vm/a.json: vm", "r/vm/deep/b.json: vm"].map(String::from).to_vec(),
-            By::Folders,
-        );
-        assert_eq!(told(dir, &["r"], &[]), of_folders);
-        assert_eq!(told(dir, &["r/host", "r/vm"], &[]).0[..2], of_folders.0[..2]);
-        assert_eq!(told(dir, &["r/host/a.json", "r/vm/a.json"], &[]).0, of_folders.0[..2]);
-        let of_same = ["same/a.json: a.json?", "same/a.txt: a.txt?", "same/b.txt: b?"];
-        assert_eq!(told(dir, &["same"], &[]).0, of_same);
-        let of_files = (["flat/host.txt: host?", "flat/vm.txt: vm?"].map(String::from).to_vec(), By::Files);
-        assert_eq!(told(dir, &["flat"], &[]), of_files);
-        assert_eq!(told(dir, &["flat/host.txt", "flat/vm.txt"], &[]), of_files);
-        assert_eq!(told(dir, &["r/vm/a.json"], &[]).0, ["r/vm/a.json: a?"]);
+        let all = ["r/host/a.json: host a.json", "r/vm/deep/b.json: vm deep b.json"];
+        assert_eq!(told(dir, &["r"], &[]), all);
+        assert_eq!(told(dir, &["r/host", "r/vm"], &[]), all);
+        assert_eq!(told(dir, &["r/host/a.json", "r/vm"], &[]), all);
+        assert_eq!(told(dir, &["r/vm/deep/b.json"], &[]), ["r/vm/deep/b.json: b.json"]);
+        assert_eq!(told(dir, &["r/vm/deep", "r/host"], &[]), ["r/vm/deep/b.json: vm deep b.json", all[0]]);
     }
 
     #[test]
     fn what_is_named_is_of_that_name_and_read_once() {
         let dir = tree(&["a.txt", "b.txt"]);
         let dir = dir.path();
-        let (all, by) = told(dir, &["a.txt"], &["host=a.txt:1-10", "vm=a.txt:11-20", "other=b.txt"]);
+        let all = told(dir, &["a.txt"], &["host=a.txt:1-10", "vm=a.txt:11-20", "other=b.txt"]);
         assert_eq!(all, ["a.txt: [(\"host\", 1, 10), (\"vm\", 11, 20)]", "b.txt: other"]);
-        assert_eq!(by, By::Names);
         let named = |words: &[&str]| {
             let named: Vec<Named> = words
                 .iter()

@@ -756,6 +756,8 @@ pub const WARNING_KINDS: &[&str] = &[
     "passed_over",
     "parts",
     "snapshots",
+    "failed_job",
+    "slip",
     "copies",
     "copied_file",
     "tools",

@@ -89,7 +89,8 @@ fn top(findings: &Findings, width: usize) -> String {
         true => terminal::ruler(findings, width),
         false => terminal::head(findings, width),
     };
-    let failed = findings.warnings.iter().filter(|warning| is_at_top(warning)).map(|one| one.said());
+    let failed =
+        findings.warnings.iter().filter(|warning| is_at_top(findings, warning)).map(|one| one.said());
     let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
     let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
     if head.is_empty() { about } else { format!("{about}\n{head}") }
@@ -106,9 +107,10 @@ const IO_ERRORS: &str = "io_errors";
 const MACHINES: &str = "machines";
 
 /// Warnings without which figures are misread: no figure of a stack with failed I/Os is to be used before somebody knows why, and a
-/// difference of two machines is not what a layer costs.
-fn is_at_top(warning: &WarningReport) -> bool {
-    [IO_ERRORS, MACHINES].contains(&warning.kind.as_str())
+/// difference of two machines is not what a layer costs. Of imported runs nobody here chose the options.
+fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
+    let of_imported: &[&str] = if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
+    [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)
 }
 
 /// What is concluded, the most important first: wrong or lost data, sweeps as a whole, differences in throughput by size, what shows
@@ -494,7 +496,7 @@ fn marks(findings: &Findings, table: &str) -> String {
 
 /// Warnings by their kinds, marks, and the command that tells the rest.
 fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> String {
-    let others = || findings.warnings.iter().filter(|one| !is_at_top(one));
+    let others = || findings.warnings.iter().filter(|one| !is_at_top(findings, one));
     let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();
     let many = others().count() as u64;
     let kinds: Vec<&str> = kinds.into_iter().collect();

@@ -7,8 +7,7 @@ use iotax_stats::Refusal;
 use iotax_stats::ratio::Total;
 use iotax_stats::unpaired::{self, Change, Level};
 use iotax_stats::visits::LEAST;
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::HashMap;
 
 /// How many of their own lengths runs are apart whose times are not told: drift grows with the logarithm of it.
 pub(crate) const UNKNOWN_APART: f64 = 1e6;
@@ -26,31 +25,6 @@ pub(crate) struct Loaded<'a> {
 pub(crate) struct Group<'a> {
     pub(crate) system: &'a str,
     pub(crate) results: Vec<&'a ImportedResult>,
-    /// Results that are another one once more, figure by figure: a copy is no run of its own.
-    pub(crate) copies: usize,
-    seen: HashSet<u64>,
-}
-
-/// So many figures are not the same twice by chance.
-const TELLING: usize = 8;
-
-impl<'a> Group<'a> {
-    fn new(system: &'a str) -> Group<'a> {
-        Group { system, results: Vec::new(), copies: 0, seen: HashSet::new() }
-    }
-
-    fn add(&mut self, result: &'a ImportedResult) {
-        let samples =
-            result.samples.iter().filter_map(|one| Some((one.metric.as_str(), one.value?.to_bits())));
-        let percentiles = result.percentiles.iter().map(|one| ("", one.ns.to_bits()));
-        let figures: Vec<(&str, u64)> = samples.chain(percentiles).collect();
-        let mut hasher = DefaultHasher::new();
-        figures.hash(&mut hasher);
-        match figures.len() >= TELLING && !self.seen.insert(hasher.finish()) {
-            true => self.copies += 1,
-            false => self.results.push(result),
-        }
-    }
 }
 
 /// What makes results those of one table.
@@ -58,11 +32,11 @@ type Key = (String, Way, Option<Part>);
 /// Index of a table, and in it those of systems.
 type Places<'a> = (usize, HashMap<&'a str, usize>);
 
-/// By load and way, in the order in which they come; results without any I/O are left out.
+/// By load and way, in the order in which they come; results without any I/O and those that are no runs are left out.
 pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
     let mut all: Vec<Loaded> = Vec::new();
     let mut known: HashMap<Key, Places> = HashMap::new();
-    for result in results.iter().filter(|result| !result.samples.is_empty()) {
+    for result in results.iter().filter(|one| !one.samples.is_empty() && one.uncounted.is_none()) {
         let key = (result.load.identity(), result.way, result.part);
         let (at, systems) = known.entry(key).or_insert_with(|| {
             let (load, way, part) = (&result.load, result.way, result.part);
@@ -71,10 +45,10 @@ pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
         });
         let groups = &mut all[*at].systems;
         let group = *systems.entry(&result.system).or_insert_with(|| {
-            groups.push(Group::new(&result.system));
+            groups.push(Group { system: &result.system, results: Vec::new() });
             groups.len() - 1
         });
-        groups[group].add(result);
+        groups[group].results.push(result);
     }
     all
 }

@@ -29,7 +29,7 @@ pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<O
 pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
     let mut kinds: Vec<ResultKind> = Vec::new();
     let mut known: HashMap<(&str, &str, String, Option<Part>), usize> = HashMap::new();
-    for result in results {
+    for result in results.iter().filter(|one| one.uncounted.is_none()) {
         for sample in &result.others {
             let key = (sample.metric.as_str(), sample.unit.as_str(), result.load.identity(), result.part);
             let at = *known.entry(key).or_insert_with(|| {

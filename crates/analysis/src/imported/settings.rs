@@ -1,15 +1,20 @@
 //! What was set otherwise on one side than on the other, as far as the outputs of both tell their options.
 
 use iotax_model::record::imported::Load;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// `direct=1` and `direct=0`: all that differs, of each side; `None` where nothing does or one side tells no options.
+/// Returns `direct=1` and `direct=0`: all that differs, of each side; `None` where nothing does, or where one side tells no
+/// options.
 pub(crate) fn differ(sides: [&[&Load]; 2]) -> Option<[String; 2]> {
     let [here, there] = [told(sides[0])?, told(sides[1])?];
-    let other: Vec<&str> = here.keys().copied().filter(|key| here.get(key) != there.get(key)).collect();
+    let keys: BTreeSet<&str> = here.keys().chain(there.keys()).copied().collect();
+    let other: Vec<&str> = keys.into_iter().filter(|key| here.get(key) != there.get(key)).collect();
     let said = |side: &BTreeMap<&str, Vec<&str>>| {
-        let one = |key: &&str| Some(format!("{key}={}", side.get(key)?.join(" and ")));
-        other.iter().filter_map(one).collect::<Vec<_>>().join(", ")
+        let one = |key: &&str| match side.get(key) {
+            Some(values) => format!("{key}={}", values.join(" and ")),
+            None => format!("{key} not set"),
+        };
+        other.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     (!other.is_empty()).then(|| [said(&here), said(&there)])
 }
@@ -47,6 +52,10 @@ mod tests {
             Some(["direct=1", "direct=0 and 1"].map(String::from))
         );
         assert_eq!(differ([&[&direct], &[&direct]]), None);
+        let set = load(&["direct=1", "fsync=0", "hipri=1"]);
+        let found = ["hipri=1", "hipri not set"].map(String::from);
+        assert_eq!(differ([&[&set], &[&direct]]), Some(found.clone()), "an option of one side is not silent");
+        assert_eq!(differ([&[&direct], &[&set]]), Some([found[1].clone(), found[0].clone()]));
         assert_eq!(differ([&[&direct], &[&untold]]), None, "a text tells no options");
     }
 }

@@ -4,6 +4,7 @@ use crate::against::{Mismatch, against};
 use crate::imported::{ImportedFindings, ImportedRow};
 use crate::{RunData, findings, twin};
 use iotax_load::Histogram;
+use iotax_model::record::imported::Uncounted;
 use iotax_stats::{Refusal, Verdict};
 
 fn found(run: &RunData) -> ImportedFindings {
@@ -218,6 +219,39 @@ fn what_keeps_two_sides_from_being_alike_is_told() {
     assert!(
         found[0].starts_with("vm, 4k randread at iodepth 8 x 2 (libaio): direct=0 against direct=1 of host")
     );
+}
+
+#[test]
+fn failed_runs_are_no_runs_and_slips_are_told() {
+    let mut run = twin::imported();
+    for one in run.imported.iter_mut().filter(|one| one.system == "vm") {
+        one.uncounted = Some(Uncounted::Failed("error 5, Input/output error".into()));
+    }
+    run.imported[0].slips = vec!["IOPS: 20.0k is printed, 20993 is taken".into()];
+    let all = found(&run);
+    assert!(all.workloads.iter().all(|one| one.rows.len() == 1 && one.sentences.is_empty()), "no verdict");
+    assert!(all.others.iter().all(|one| one.rows.len() == 1));
+    let warned = findings(&run).warnings;
+    let of = |kind: &str| warned.iter().filter(|one| one.kind == kind).collect::<Vec<_>>();
+    let failed = of("failed_job");
+    let [one] = failed.as_slice() else { panic!("{failed:?}") };
+    let text = "11 results of runs that ended with error 5, Input/output error are not counted, and no verdict \
+                rests on them: /srv/results/vm/all.txt:1";
+    assert_eq!((one.subject.as_str(), one.text.as_str()), ("vm", text));
+    assert!(of("slip")[0].text.contains("20.0k is printed"));
+}
+
+#[test]
+fn an_option_of_one_side_is_a_confounder_once_for_all_loads() {
+    let mut run = twin::imported();
+    for one in &mut run.imported {
+        let invalidate = (one.system == "vm").then(|| "invalidate=0".to_owned());
+        one.load.settings = Some(invalidate.into_iter().chain(["direct=1".to_owned()]).collect());
+    }
+    let found: Vec<_> = findings(&run).warnings.into_iter().filter(|one| one.kind == "confounder").collect();
+    let [one] = found.as_slice() else { panic!("{found:?}") };
+    assert!(one.text.starts_with("invalidate=0 against invalidate not set of host"), "{one:?}");
+    assert!(one.subject.ends_with("and 3 comparisons more"), "{one:?}");
 }
 
 #[test]

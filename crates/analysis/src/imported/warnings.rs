@@ -5,7 +5,7 @@ use super::others::kinds;
 use super::{settings, tool, words};
 use crate::confounders;
 use crate::findings::WarningReport;
-use iotax_model::record::imported::{ImportedFile, ImportedResult};
+use iotax_model::record::imported::{ImportedFile, ImportedResult, Uncounted};
 use iotax_store::RunData;
 use iotax_units::{counted, show_names};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
     let loads = loads(&run.imported);
     let mut all: Vec<WarningReport> = run.imported_files.iter().flat_map(of_file).collect();
     all.extend(copied_files(run));
-    all.extend(loads.iter().flat_map(copies));
-    all.extend(loads.iter().flat_map(|loaded| unlike(run, loaded)));
+    all.extend(of_results(run));
+    all.extend(unlike_loads(run, &loads));
     all.extend(tools(run, &loads));
     if run.imported.iter().any(|result| result.part.is_some()) {
         let why = "outputs list jobs of one load one by one: each has a table of its own, and they are not added up";
@@ -65,15 +65,65 @@ fn copied_files(run: &RunData) -> Vec<WarningReport> {
     same.values().filter_map(of).collect()
 }
 
-fn copies(loaded: &Loaded) -> Vec<WarningReport> {
-    let subject = words::subject(loaded.load, loaded.way, loaded.part);
-    let of = |(system, copies): (&str, usize)| {
-        let copies = counted(copies as u64, "result is a copy", "results are copies");
-        let text = format!("{copies} of another, figure by figure, and no run of its own: not counted");
-        WarningReport::new("copies", &format!("{system}, {subject}"), text)
+/// Results that are no runs, a warning a system and reason, and rates that were printed wrongly.
+fn of_results(run: &RunData) -> Vec<WarningReport> {
+    const MOST: usize = 4;
+    let place = |number: u32, line: u32| {
+        let file = run.imported_files.iter().find(|file| file.file == number);
+        format!("{}:{line}", file.map_or("?", |file| file.path.as_str()))
     };
-    let copied = loaded.systems.iter().filter(|group| group.copies > 0);
-    copied.map(|group| of((group.system, group.copies))).collect()
+    let mut uncounted: BTreeMap<(&str, &'static str, String), Vec<String>> = BTreeMap::new();
+    let mut slips = Vec::new();
+    for result in &run.imported {
+        let own = place(result.file, result.line);
+        let (kind, why, place) = match &result.uncounted {
+            Some(Uncounted::Failed(why)) => (
+                "failed_job",
+                format!("of runs that ended with {why} are not counted, and no verdict rests on them"),
+                own,
+            ),
+            Some(Uncounted::Copy { file, line }) => {
+                let why = "of runs that count already are not counted again".to_owned();
+                ("copies", why, format!("{own} is {}", place(*file, *line)))
+            }
+            None => {
+                let said = |slip: &String| {
+                    WarningReport::new("slip", &format!("{}, {own}", result.system), slip.clone())
+                };
+                slips.extend(result.slips.iter().map(said));
+                continue;
+            }
+        };
+        uncounted.entry((&result.system, kind, why)).or_default().push(place);
+    }
+    let said = |((system, kind, why), mut places): ((&str, &'static str, String), Vec<String>)| {
+        let results = counted(places.len() as u64, "result", "results");
+        places.dedup();
+        let more = places.len().checked_sub(MOST).filter(|more| *more > 0);
+        places.truncate(MOST);
+        let more = more.map_or(String::new(), |more| format!(" and {more} more"));
+        WarningReport::new(kind, system, format!("{results} {why}: {}{more}", places.join(", ")))
+    };
+    uncounted.into_iter().map(said).chain(slips).collect()
+}
+
+/// What differs in settings, once for all loads in which the same does.
+fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
+    let mut all: Vec<(WarningReport, u64)> = Vec::new();
+    for one in loads.iter().flat_map(|loaded| unlike(run, loaded)) {
+        match all.iter_mut().find(|(known, _)| known.text == one.text) {
+            Some((_, more)) => *more += 1,
+            None => all.push((one, 0)),
+        }
+    }
+    let said = |(mut one, more): (WarningReport, u64)| {
+        if more > 0 {
+            one.subject =
+                format!("{} and {}", one.subject, counted(more, "comparison more", "comparisons more"));
+        }
+        one
+    };
+    all.into_iter().map(said).collect()
 }
 
 /// What else was set otherwise on a system than on the one that it is compared with.

@@ -4,7 +4,8 @@ use super::*;
 use iotax_facts::machine::{Device, PcieLink, Target};
 use iotax_load::{Verified, verify};
 use iotax_model::record::imported::{
-    Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, PrintedPercentile, UnreadLines, Way,
+    Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Uncounted,
+    UnreadLines, Way,
 };
 use iotax_model::record::trial::{Example, Found, Trial};
 use iotax_model::record::verification::Verification;
@@ -908,6 +909,7 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
             imported_result(system, file, load("randwrite"), Way::Write, 20_000.0 * share * noise);
         // In turns: the other system half a minute later.
         write.ended = Some(format!("2026-11-23T17:{:02}:{:02}", at.min(4), 30 * file));
+        write.uncounted = (at == 5).then_some(Uncounted::Copy { file, line: 1 });
         all.push(write);
     }
     for part in [1, 2] {
@@ -965,6 +967,8 @@ fn imported_result(system: &str, file: u32, load: Load, way: Way, iops: f64) -> 
         ended: None,
         samples,
         others: Vec::new(),
+        slips: Vec::new(),
+        uncounted: None,
     }
 }
 

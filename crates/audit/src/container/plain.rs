@@ -24,7 +24,12 @@ fn read(name: &str, bytes: Vec<u8>) -> Page {
     let (text, broken) = decode(bytes, None);
     // Lines as old Macs end them, and consoles that draw one over the other.
     let text = if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text };
-    let mut page = Page::new(name, text);
+    let mut page = match crate::import::prefix::without_colours(&text) {
+        Some(plain) => {
+            Page::rendered(name, &(1..).zip(plain.split('\n').map(str::to_owned)).collect::<Vec<_>>())
+        }
+        None => Page::new(name, text),
+    };
     if let Some(encoding) = broken {
         page.unread.extend(undecodable(&page, encoding));
     }

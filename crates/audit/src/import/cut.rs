@@ -70,7 +70,7 @@ impl<'a> Line<'a> {
 
     /// The figures of a line that reads as a pattern of `patterns.txt`.
     pub(super) fn fits(&self, pattern: &str) -> Option<Vec<Figure>> {
-        const SIGNS: [char; 5] = ['#', '@', '~', '^', '*'];
+        const SIGNS: [char; 3] = ['#', '@', '*'];
         let (mut rest, mut any) = (self.text, false);
         let mut figures: Vec<Figure> = Vec::new();
         for part in pattern.split_inclusive(SIGNS) {
@@ -86,8 +86,8 @@ impl<'a> Line<'a> {
                 let (figure, behind) = self.number(rest, 1.0)?;
                 figures.push(figure);
                 rest = behind;
-            } else if part.ends_with(['@', '~', '^']) {
-                let (scale, behind) = unit(&part[literal.len()..], rest.trim_start())?;
+            } else if part.ends_with('@') {
+                let (scale, behind) = prefixed_bytes(rest.trim_start())?;
                 rest = behind;
                 figures.last_mut().into_iter().for_each(|last| *last = last.scaled(scale));
             }
@@ -117,9 +117,6 @@ pub(super) fn walk(
     end
 }
 
-/// Units of time, in nanoseconds.
-pub(super) const TIMES: &[(&str, f64)] =
-    &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("hour", 3600e9)];
 /// A figure that stands for itself only: a count.
 pub(super) fn exact(spot: Spot, value: f64) -> Figure {
     Figure { spot, value, low: value, high: value }
@@ -130,23 +127,12 @@ pub(super) fn counted(figure: Figure) -> Figure {
     exact(figure.spot, figure.value)
 }
 
-/// How much of its base the unit is that stands for a sign of a pattern, and what follows it.
-fn unit<'a>(sign: &str, rest: &'a str) -> Option<(f64, &'a str)> {
-    let of = |units: &[(&str, f64)]| {
-        let known = |(name, scale): &(&str, f64)| Some((*scale, rest.strip_prefix(name)?));
-        units.iter().filter_map(known).find(|(_, rest)| !rest.starts_with(char::is_alphanumeric))
-    };
-    match sign {
-        "~" => of(TIMES),
-        "^" => of(&[("k", 1e3), ("M", 1e6), ("G", 1e9)]).or(Some((1.0, rest))),
-        // `Mb`, `KiB`, `b` of 1024.
-        _ => {
-            let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
-            let rest = &rest[usize::from(power > 0)..];
-            let rest = rest.strip_prefix('i').unwrap_or(rest).strip_prefix(['b', 'B'])?;
-            Some((1024f64.powi(power as i32), rest))
-        }
-    }
+/// Bytes that `Mb`, `KiB` or `b` stands for (of 1024), and what follows it.
+fn prefixed_bytes(rest: &str) -> Option<(f64, &str)> {
+    let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
+    let rest = &rest[usize::from(power > 0)..];
+    let rest = rest.strip_prefix('i').unwrap_or(rest).strip_prefix(['b', 'B'])?;
+    Some((1024f64.powi(power as i32), rest))
 }
 
 fn exponent(digits: &str) -> f64 {

@@ -12,7 +12,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "dd",
     example: include_str!("../../fixtures/dd/gnu.txt"),
     begins: |line| {
-        let line = line.trim_start();
+        let line = last_drawn(line).trim_start();
         match line.as_bytes().first() {
             _ if line.len() > LONGEST => false,
             Some(b'0'..=b'9') => line.contains(['/', '+']),
@@ -38,20 +38,54 @@ const LONGEST: usize = 300;
 /// The bytes in brackets, in units of 1000 and of 1024.
 const SIZES: [&str; 2] = ["the size in brackets", "the other size in brackets"];
 
+/// What is left to see of a line whose progress was drawn over itself.
+fn last_drawn(line: &str) -> &str {
+    line.rsplit('\r').next().unwrap_or(line)
+}
+
+fn drawn(page: &Page, at: usize) -> Line<'_> {
+    let line = Line::of(page, at);
+    line.without(line.text.len() - last_drawn(line.text).len())
+}
+
 fn read(page: &Page, first: usize) -> Option<Found> {
+    let mut sheet = result(page, first)?;
+    // `status=progress` and SIGUSR1 print what was copied so far: only the last is a result.
+    while let Some(later) = result(page, sheet.line + 1).filter(|later| goes_on(&sheet, later)) {
+        sheet = later;
+    }
+    let before = page.bare(first.wrapping_sub(1)).0;
+    sheet.failed = (before.starts_with("dd: ") && before.contains("error")).then(|| before.to_owned());
+    let end = sheet.line + 1;
+    Found::sheets(vec![sheet], end)
+}
+
+/// Whether a result right behind another is of the same copying: more bytes, in more time where records say
+/// that the first was none of progress alone.
+fn goes_on(before: &Sheet, later: &Sheet) -> bool {
+    let both = |name: &str| Some((before.figure(name)?, later.figure(name)?));
+    let Some(((bytes, more), (time, longer))) = both(BYTES).zip(both(TIME)) else { return false };
+    match before.figure(IOS).or(before.figure("the records")).is_some() {
+        true => bytes.value < more.value && time.high < longer.low,
+        false => bytes.value <= more.value && time.low <= longer.high,
+    }
+}
+
+/// The result whose records or last line begins at a line.
+fn result(page: &Page, first: usize) -> Option<Sheet> {
     let mut sheet = Sheet::new(first, Some(Way::Both));
     // Only of whole records is it known how many I/Os they were.
     for [all, whole, cut] in
         [["", "the records in", "the cut records in"], [IOS, "the records", "the cut records"]]
     {
-        let Some([count, rest]) = records(&Line::of(page, sheet.line)) else { break };
+        let Some([count, rest]) = records(&drawn(page, sheet.line)) else { break };
         let name = if rest.value > 0.0 || all.is_empty() { whole } else { all };
         [(name, count), (cut, rest)]
             .into_iter()
             .for_each(|(name, one)| sheet.add(Metric::Issued, named(name, "records", one)));
         sheet.line += 1;
     }
-    last_line(&Line::of(page, sheet.line), &mut sheet)?;
+    last_line(&drawn(page, sheet.line), &mut sheet)?;
     let whole = sheet.figure(IOS).filter(|whole| whole.value > 0.0);
     sheet.workload = Workload {
         bs: whole.and_then(|whole| Some((sheet.figure(BYTES)?.value / whole.value) as u64)),
@@ -61,8 +95,7 @@ fn read(page: &Page, first: usize) -> Option<Found> {
         name: Some("dd".to_owned()),
         ..Workload::default()
     };
-    let end = sheet.line + 1;
-    Found::sheets(vec![sheet], end)
+    Some(sheet)
 }
 
 /// `33+0 records in`, in any language.

@@ -15,13 +15,3 @@ pub(crate) const RBD: Format = Format {
     begins: |line| line.starts_with("elapsed: ") || (line.starts_with("bench") && line.contains(" io_size ")),
     read: |page, line| sheet::read(page, line, RBD.name),
 };
-
-pub(crate) const IOPING: Format = Format {
-    name: "ioping",
-    example: include_str!("../../fixtures/ioping/read.txt"),
-    begins: |line| {
-        let request = line.contains(": request=") && line.contains(" time=");
-        request || (line.starts_with("--- ") && line.ends_with(" ioping statistics ---"))
-    },
-    read: |page, line| sheet::read(page, line, IOPING.name),
-};

@@ -5,17 +5,16 @@
 
 pub mod command;
 mod context;
-pub mod crystal;
 mod cut;
 pub mod dd;
 pub mod diskspd;
-pub mod elbencho;
 pub mod fio;
 pub mod hcibench;
 pub mod iperf3;
 pub mod json_formats;
 mod labels;
 pub mod mbw;
+pub(crate) mod prefix;
 mod printed;
 pub mod sheet;
 pub mod sysbench;
@@ -129,11 +128,8 @@ pub const ALL: &[&Format] = &[
     &sysbench::FORMAT,
     &dd::FORMAT,
     &diskspd::FORMAT,
-    &elbencho::FORMAT,
     &labels::RADOS,
     &labels::RBD,
-    &crystal::FORMAT,
-    &labels::IOPING,
 ];
 
 /// What a page holds of outputs, and what in it could not be read.
@@ -147,6 +143,13 @@ pub struct Imported {
 
 /// Finds every output of a page.
 pub fn scan(page: &Page) -> Imported {
+    let mut imported = scan_lines(page);
+    prefix::add(page, &mut imported, scan_lines);
+    context::attribute(&mut imported.outputs);
+    imported
+}
+
+fn scan_lines(page: &Page) -> Imported {
     let mut imported = Imported::default();
     let mut at = 0;
     while at < page.len() {
@@ -163,6 +166,5 @@ pub fn scan(page: &Page) -> Imported {
             None => at += 1,
         }
     }
-    context::attribute(&mut imported.outputs);
     imported
 }

@@ -163,6 +163,10 @@ pub struct Sheet {
     pub(crate) sums: usize,
     /// Whether its figures are those of a sheet before it.
     pub(crate) repeats: bool,
+    /// [`Reading::failed`].
+    pub(crate) failed: Option<String>,
+    /// [`Reading::run`].
+    pub(crate) run: Option<String>,
 }
 
 impl Sheet {
@@ -251,6 +255,9 @@ impl Sheet {
             bytes_per_second: self.figure(BANDWIDTH),
             ios: self.figure(IOS),
             bytes: self.figure(BYTES),
+            runtime_ns: self.figure(TIME),
+            failed: self.failed.clone(),
+            run: self.run.clone(),
             mean_ns: self.figure(MEAN),
             percentiles_ns: self.percentiles.clone(),
             others: self.others.clone(),

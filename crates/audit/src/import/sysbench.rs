@@ -125,7 +125,6 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
             made.push(sheet.part(way, &[(rate, IOPS), (bytes, BANDWIDTH)]));
         }
     }
-    let percentiles = sheet.percentiles.clone();
     if sheet.get("the MiB moved").is_some() {
         let way = match asked.operation.as_deref() {
             Some("write") => Way::Write,
@@ -134,7 +133,7 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
         };
         let events = if sheet.get("the operations").is_none() { "the rate of events" } else { "" };
         let figures = [("the MiB moved", BYTES), ("the throughput", BANDWIDTH), (events, IOPS), (MEAN, MEAN)];
-        made.push(Sheet { percentiles: percentiles.clone(), ..sheet.part(way, &figures) });
+        made.push(Sheet { percentiles: sheet.percentiles.clone(), ..sheet.part(way, &figures) });
     }
     let old = sheet.get("the total").is_some() && sheet.get("the read").is_some();
     let scores = [
@@ -145,7 +144,10 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
     let score = |(name, unit, key): &(&str, &str, &str)| Some(other(name, unit, true, sheet.figure(key)?));
     let others: Vec<Other> = scores.iter().filter_map(score).collect();
     if !others.is_empty() || made.is_empty() {
-        made.push(Sheet { others, percentiles, ..sheet.part(Way::Both, &[(MEAN, MEAN)]) });
+        // A latency of computing or of transactions is none of I/Os; `0.00` is less than is printed.
+        let mean = sheet.figure(MEAN).filter(|mean| mean.value > 0.0);
+        let mean = mean.map(|mean| other("mean latency", "ms", false, mean.scaled(1e-6)));
+        made.push(Sheet { others: others.into_iter().chain(mean).collect(), ..sheet.part(Way::Both, &[]) });
     }
     made.insert(0, sheet);
     made

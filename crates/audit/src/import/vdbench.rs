@@ -98,7 +98,7 @@ const LEAST_COLUMNS: usize = 7;
 
 fn read(page: &Page, line: usize) -> Option<Found> {
     let (mut sheets, mut head, mut run) = (Vec::<Sheet>::new(), Columns::new(), Workload::default());
-    let (mut megabyte, mut starts) = (MIB, 0);
+    let (mut megabyte, mut starts, mut date) = (MIB, 0, String::new());
     walk(page, line, BLANKS, |here, at| {
         let text = here.text;
         if text.trim().is_empty() {
@@ -119,9 +119,12 @@ fn read(page: &Page, line: usize) -> Option<Found> {
             if head == new && sheets.is_empty() {
                 return None;
             }
+            date = text.split(" interval ").next().unwrap_or_default().trim().to_owned();
             (head, megabyte) = (new, if below.contains("1000**2") { 1e6 } else { MIB });
         } else if begins_with_time(text) {
-            let sheet = row(here, at, &head, megabyte, &run);
+            let mut sheet = row(here, at, &head, megabyte, &run);
+            let stamp = text.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+            sheet.iter_mut().for_each(|sheet| sheet.run = Some(format!("vdbench {date} {stamp}")));
             starts = if sheet.is_some() { 0 } else { starts };
             sheets.extend(sheet);
             // Other lines of the console tell nothing.

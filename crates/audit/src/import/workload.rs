@@ -54,6 +54,8 @@ pub struct Reading {
     pub ios: Option<Figure>,
     /// Bytes in all.
     pub bytes: Option<Figure>,
+    /// How long it ran, in nanoseconds.
+    pub runtime_ns: Option<Figure>,
     /// Mean latency in nanoseconds.
     pub mean_ns: Option<Figure>,
     /// Percentiles: percent, nanoseconds.
@@ -62,10 +64,14 @@ pub struct Reading {
     pub histogram_ns: Vec<(u64, u64)>,
     /// Anything else that is a result and no I/O: name, unit as printed, whether more is better, figure.
     pub others: Vec<Other>,
-    /// Options that cap the load, as fio's JSON tells them: `rate_iops=1000`.
+    /// Options that make it another load: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
     pub caps: Vec<String>,
-    /// Other options that change what the result is of: `direct=1`; `None` where no options are told.
+    /// All other options that may change the result: `direct=1`; `None` where the output prints no options.
     pub settings: Option<Vec<String>>,
+    /// Why the run behind it failed: `error 5, Input/output error`.
+    pub failed: Option<String>,
+    /// What identifies the run wherever it is printed: the time of its average, the ports of its connection.
+    pub run: Option<String>,
 }
 
 /// A result that is no I/O: a score, a rate of copies, a network's throughput.

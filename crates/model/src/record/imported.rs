@@ -113,10 +113,11 @@ pub struct Load {
     /// What the output calls it; tells loads apart only where nothing else does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Options that cap it, in one order: `rate_iops=1000`. With others it is another load.
+    /// Options that make it another load, in one order: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caps: Vec<String>,
-    /// Other options that change what a result is of, in one order: `direct=1`; the load is the same. `None` where no options are told.
+    /// All other options that may change the result, in one order: `direct=1`; the load is the same. `None` where the output
+    /// prints no options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Vec<String>>,
 }
@@ -163,6 +164,27 @@ pub struct ImportedResult {
     /// Results that are no I/O, by the names and units that are printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<ImportedSample>,
+    /// Rates that were printed otherwise than the counts and times beside them say: `IOPS printed as 20000, taken as ...`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slips: Vec<String>,
+    /// Why it is no run of its system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<Uncounted>,
+}
+
+/// Why a result does not count as a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Uncounted {
+    /// Its run was printed or copied there, too: number of the file, line.
+    Copy {
+        /// Number of the file.
+        file: u32,
+        /// Line at which the result that counts begins, from 1.
+        line: u32,
+    },
+    /// The run failed: `error 5, Input/output error`.
+    Failed(String),
 }
 
 /// Percent, nanoseconds, and from the least to the most that is printed so; there are many, hence without names.

@@ -10,6 +10,7 @@ pub mod terse;
 pub mod text;
 
 use super::Told;
+use super::cut::counted;
 use super::workload::{Reading, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
@@ -300,6 +301,8 @@ impl Fio {
             bytes_per_second: direction.bandwidth.or(direction.bandwidth_decimal),
             ios: direction.ios.or(issued),
             bytes: direction.io,
+            // fio itself divides by these whole milliseconds.
+            runtime_ns: of_ms(direction.runtime_ms).map(counted),
             mean_ns: direction.lat.or(direction.clat).map(|latency| latency.mean),
             percentiles_ns: direction
                 .percentiles
@@ -307,11 +310,21 @@ impl Fio {
                 .map(|found| found.points.clone())
                 .unwrap_or_default(),
             histogram_ns: direction.histogram.clone(),
-            caps: settings::caps(job),
+            caps: settings::caps(job)
+                .into_iter()
+                .chain(asked.and_then(|asked| range(asked, direction.way)))
+                .collect(),
             settings: settings::settings(job),
+            failed: job.failure(),
             ..Reading::new(direction.line, workload, direction.way)
         }
     }
+}
+
+/// `bsrange=4096-65536` where the size of an I/O varies.
+fn range(asked: &Asked, way: Way) -> Option<String> {
+    let (least, most) = asked.bs[index_of(way)].filter(|(least, most)| least != most)?;
+    Some(format!("bsrange={least}-{most}"))
 }
 
 fn of_ms(figure: Option<Figure>) -> Option<Figure> {
@@ -338,6 +351,13 @@ impl Job {
                 .for_each(|all| say(Metric::Issued, Unit::Things, all));
         }
         say(Metric::Depth, Unit::Things, &[self.target_depth]);
+    }
+
+    /// `error 5, Input/output error` of a job that did not end well.
+    fn failure(&self) -> Option<String> {
+        let code = self.error.map(|error| error.value as i32).filter(|code| *code != 0)?;
+        let named = std::io::Error::from_raw_os_error(code.abs()).to_string();
+        Some(format!("error {code}, {}", named.split(" (os error").next().unwrap_or_default()))
     }
 
     pub(crate) fn option(&self, key: &str) -> Option<&str> {

@@ -1,41 +1,107 @@
-//! fio's options that make a load another one, or that keep two results from being of the same, as its JSON tells them. Normal
-//! text does not print them.
+//! fio's options as they keep results from being of the same load, or from being comparable. JSON lists
+//! them; normal text does not.
 
 use super::Job;
+use iotax_units::fio::printed_size;
 
-/// Options that cap a load or stretch it: with another of them it is another load. Nothing of it is `0`.
-const CAPS: &str = "rate rate_iops rate_min rate_iops_min rate_process thinktime thinktime_blocks thinktime_spin \
-                    latency_target latency_window latency_percentile max_latency";
+/// Options that `Workload` holds.
+const OF_WORKLOAD: &str = "rw bs bsrange iodepth numjobs ioengine rwmixread rwmixwrite";
 
-/// Options that change what a result is of, and what they are where they are not told; the same load all the same.
-const SETTINGS: &str = "direct=0 sync=0 fsync=0 fdatasync=0 end_fsync=0 percentage_random=100 norandommap=0 \
-                        random_distribution=random buffer_compress_percentage=0 ramp_time=0 size=not-told";
+/// Options that make a load another one: they cap it, stretch it or mix its sizes. Unset is `0`.
+const OF_LOAD: &str = "rate rate_iops rate_min rate_iops_min rate_process thinktime thinktime_blocks thinktime_spin \
+                       latency_target latency_window latency_percentile max_latency bssplit";
 
-/// `rate_iops=1000` of each option that caps a job's load, in one order.
+/// Options that name things or only change what is reported: the only ones that are never compared.
+const REPORTING: &str = "name description filename directory filename_format hostname port \
+                         group_reporting unified_rw_reporting per_job_logs write_bw_log write_lat_log write_iops_log \
+                         write_hist_log log_avg_msec log_window_value log_hist_msec log_hist_coarseness log_max_value \
+                         log_offset log_prio log_issue_time log_entries log_compression log_compression_cpus \
+                         log_store_compressed log_unix_epoch log_alternate_epoch log_alternate_epoch_clock_id bwavgtime \
+                         iopsavgtime percentile_list clat_percentiles lat_percentiles slat_percentiles \
+                         significant_figures kb_base unit_base disk_util error_dump";
+
+/// Options that are told of every job, with what they are where the job does not set them.
+const ALWAYS: &str = "direct=0 sync=0 fsync=0 fdatasync=0 end_fsync=0 percentage_random=100 norandommap=0 \
+                      random_distribution=random buffer_compress_percentage=0 ramp_time=0 size=not-told";
+
+/// What other options are where they are not set.
+const DEFAULTS: &str = "invalidate=1 nrfiles=1 openfiles=1 offset=0 offset_increment=0 verify=0 zonemode=none zonesize=0 \
+                        zoneskip=0 dedupe_percentage=0 iodepth_batch=1 iodepth_batch_complete_min=1 hipri=0 \
+                        sqthread_poll=0 fixedbufs=0 registerfiles=0 nonvectored=0 create_on_open=0 fallocate=native \
+                        thread=0 time_based=0 loops=1 overwrite=0 zero_buffers=0 refill_buffers=0 scramble_buffers=1 \
+                        randrepeat=1 softrandommap=0 unlink=0 stonewall=0 startdelay=0 gtod_reduce=0 file_append=0 \
+                        create_fsync=1 create_serialize=1 fsync_on_close=0 nice=0 lockmem=0 experimental_verify=0";
+
+/// Other names of options.
+const ALIASES: &str = "readwrite=rw blocksize=bs blocksize_range=bsrange nr_files=nrfiles io_limit=io_size timeout=runtime \
+                       iodepth_batch_submit=iodepth_batch iodepth_batch_complete=iodepth_batch_complete_min mem=iomem \
+                       ba=blockalign fadvise=fadvise_hint";
+
+/// Returns `rate_iops=1000` of each option that makes the load another one, in one order.
 pub(crate) fn caps(job: &Job) -> Vec<String> {
-    let told = |key| Some(format!("{key}={}", value(job, key).filter(|value| value != "0")?));
-    CAPS.split(' ').filter_map(told).collect()
+    let options = plain_options(job);
+    let value = |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let told = |key| Some(format!("{key}={}", value(key).filter(|value| *value != "0")?));
+    // `randread:8` goes eight blocks on in a row; `4k,64k` has a size each way.
+    let sequence = value("rw").filter(|rw| rw.contains(':')).map(|rw| format!("rw={rw}"));
+    let sizes = value("bs").filter(|bs| bs.contains(',')).map(|bs| format!("bs={bs}"));
+    OF_LOAD.split_whitespace().filter_map(told).chain(sequence).chain(sizes).collect()
 }
 
-/// `direct=1` of each option that changes what a result is of, in one order; `None` of an output that tells no options.
+/// Returns `direct=1` of each option that may change the result, in one order: those of `ALWAYS`, and all others
+/// that are set to something else than their default. `None` where the output prints no options.
 pub(crate) fn settings(job: &Job) -> Option<Vec<String>> {
-    let told = |setting: &str| {
-        let (key, default) = setting.split_once('=')?;
-        Some(format!("{key}={}", value(job, key).unwrap_or_else(|| default.replace('-', " "))))
+    let options = plain_options(job);
+    let set = |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+    let always = pairs(ALWAYS)
+        .map(|(key, default)| format!("{key}={}", set(key).unwrap_or_else(|| default.replace('-', " "))));
+    let listed = |key: &str| {
+        let lists = [OF_WORKLOAD, OF_LOAD, REPORTING];
+        lists.iter().flat_map(|list| list.split_whitespace()).any(|one| one == key)
+            || pairs(ALWAYS).any(|(one, _)| one == key)
     };
-    (!job.options.is_empty()).then(|| SETTINGS.split(' ').filter_map(told).collect())
+    let is_default = |key: &str, value: &str| pairs(DEFAULTS).any(|pair| pair == (key, value));
+    let mut others: Vec<String> = options
+        .iter()
+        .filter(|(key, value)| !listed(key) && !is_default(key, value))
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    others.sort_unstable();
+    (!job.options.is_empty()).then(|| always.chain(others).collect())
 }
 
-/// As it is written, but for what is another way to write the same: `4K` is 4096, a bare flag is `1`, no sync is `0`.
-fn value(job: &Job, key: &str) -> Option<String> {
-    let text = job.option(key)?.trim().to_ascii_lowercase();
-    Some(match (key, text.as_str()) {
-        (_, "") => "1".to_owned(),
-        ("sync", "none") => "0".to_owned(),
-        ("sync", "sync") => "1".to_owned(),
-        ("size", _) => iotax_units::fio::printed_size(&text).map_or(text, |bytes| bytes.to_string()),
-        _ => text,
-    })
+fn pairs(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    list.split_whitespace().filter_map(|pair| pair.split_once('='))
+}
+
+/// The options that hold, each once, under one name and with one spelling of its value.
+fn plain_options(job: &Job) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (key, value) in job.options.iter().rev() {
+        let key = pairs(ALIASES).find(|(alias, _)| alias == key).map_or(key.as_str(), |(_, name)| name);
+        let value = plain_value(key, value.trim().to_ascii_lowercase());
+        let (key, value) = match (key, value.as_str()) {
+            ("buffered", "0") => ("direct", "1".to_owned()),
+            ("buffered", _) => ("direct", "0".to_owned()),
+            _ => (key, value),
+        };
+        if all.iter().all(|(known, _)| known != key) {
+            all.push((key.to_owned(), value));
+        }
+    }
+    all
+}
+
+/// `4K` is 4096, a bare flag is `1`, no sync is `0`.
+fn plain_value(key: &str, text: String) -> String {
+    match (key, text.as_str()) {
+        (_, "") | ("sync", "sync") => "1".to_owned(),
+        ("sync" | "verify", "none" | "null") => "0".to_owned(),
+        ("runtime" | "ramp_time" | "startdelay", _) => {
+            text.strip_suffix('s').map_or(text.clone(), str::to_owned)
+        }
+        _ => printed_size(&text).map_or(text, |bytes| bytes.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -59,5 +125,32 @@ mod tests {
         let b = job(&[("size", "67108864"), ("norandommap", "1"), ("direct", "0")]);
         assert_eq!(settings(&a), settings(&b), "what means the same is the same");
         assert_ne!(settings(&a), settings(&job(&[("size", "64M"), ("direct", "1")])));
+        assert_eq!(settings(&job(&[("buffered", "0")])), settings(&job(&[("direct", "1")])));
+        assert_eq!(
+            settings(&job(&[("buffered", "1")])),
+            settings(&job(&[("rw", "read"), ("group_reporting", "")]))
+        );
+    }
+
+    #[test]
+    fn no_option_is_silent_but_those_that_name_or_report() {
+        let of = |key: &str, value: &str| {
+            let set = job(&[(key, value)]);
+            (caps(&set), settings(&set))
+        };
+        let plain = of("rw", "randread");
+        let differ = "offset zonemode verify dedupe_percentage buffer_pattern iodepth_batch iodepth_batch_complete_min \
+                      sqthread_poll hipri nrfiles cpus_allowed an_option_of_tomorrow thinktime bssplit";
+        for key in differ.split_whitespace() {
+            assert_ne!(of(key, "7"), plain, "{key}");
+        }
+        assert_ne!(of("invalidate", "0"), plain);
+        assert_eq!(of("rw", "randread:8").0, ["rw=randread:8"]);
+        assert_eq!(of("readwrite", "randread"), plain);
+        for (key, value) in
+            [("log_avg_msec", "500"), ("filename", "/dev/sdb"), ("invalidate", "1"), ("offset", "0")]
+        {
+            assert_eq!(of(key, value), plain, "{key}");
+        }
     }
 }

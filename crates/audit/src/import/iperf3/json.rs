@@ -23,6 +23,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
         }
         node.get("end").into_iter().for_each(|end| reader.rows(end, true));
         let mut test = reader.test;
+        test.failed = node.get("error").and_then(Node::text).map(str::to_owned);
         if !test.bidirectional {
             test.intervals.iter_mut().chain(&mut test.ends).for_each(|row| row.role = None);
         }
@@ -45,6 +46,10 @@ impl Reader<'_> {
         let whole = |key: &str| node.at(&["test_start", key]).and_then(Node::whole);
         self.test.bidirectional = whole("bidir").is_some_and(|both| both != 0);
         self.test.streams = whole("num_streams");
+        let connection = node.get("connected").and_then(|all| all.elements().first());
+        let ports = connection
+            .and_then(|one| Some([one.get("local_port")?.whole()?, one.get("remote_port")?.whole()?]));
+        self.test.ports = ports.map(|[one, other]| [one.min(other), one.max(other)]);
     }
 
     fn rows(&mut self, node: &Node, ended: bool) {

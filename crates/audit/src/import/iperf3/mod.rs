@@ -30,6 +30,9 @@ pub struct Test {
     pub(crate) udp: Option<bool>,
     /// How many streams were asked for each way.
     pub(crate) streams: Option<u64>,
+    /// The ports of its first connection, the lower first: the same at both ends.
+    pub(crate) ports: Option<[u64; 2]>,
+    pub(crate) failed: Option<String>,
     pub(crate) intervals: Vec<Row>,
     pub(crate) ends: Vec<Row>,
 }
@@ -138,7 +141,13 @@ impl Test {
             Some(other(name, unit, more, figure?))
         };
         let others: Vec<Other> = told.into_iter().filter_map(made).collect();
-        Reading { bytes: row.bytes, others, ..Reading::new(row.line, workload, Way::Both) }
+        Reading {
+            bytes: row.bytes,
+            others,
+            failed: self.failed.clone(),
+            run: self.ports.map(|[low, high]| format!("iperf3 {low} {high}")),
+            ..Reading::new(row.line, workload, Way::Both)
+        }
     }
 }
 

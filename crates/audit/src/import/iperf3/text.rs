@@ -24,7 +24,7 @@ const STARTS: &str = "Connecting to host |Accepted connection from |Server liste
 
 /// Lines of the tool that tell nothing.
 const KNOWN: &str = "- - - -|-----|Test Complete|snd_tcp_congestion|rcv_tcp_congestion|Cookie: |TCP MSS: |Control connection|\
-                     Finished omit|Reverse mode, |Starting Test: |CPU Utilization: |Time: |iperf3: error - ";
+                     Finished omit|Reverse mode, |Starting Test: |CPU Utilization: |Time: ";
 
 fn begins_with(line: &str, starts: &str) -> bool {
     starts.split('|').any(|start| line.starts_with(start))
@@ -120,6 +120,10 @@ impl<'p> Reader<'p> {
             return Some(Taken::Last);
         } else if text.is_empty() {
             return Some(Taken::Aside);
+        } else if let Some(error) =
+            text.strip_prefix("iperf3: error - ").or(text.strip_prefix("iperf3: interrupt - "))
+        {
+            self.test(at, |_| false).failed = Some(error.to_owned());
         } else if !begins_with(text, KNOWN) {
             // Behind its version it names the machine.
             let last = self.tests.last().filter(|_| text.starts_with("Linux "))?;
@@ -142,6 +146,11 @@ impl<'p> Reader<'p> {
         if behind.trim_start().starts_with("local ") {
             let test = self.test(at, ended);
             test.streams = Some(test.streams.unwrap_or(0) + 1);
+            let ports =
+                behind.split(" port ").skip(1).map(|part| leading(part).map(|(port, ..)| port as u64));
+            if let ([Some(one), Some(other)], None) = (ports.collect::<Vec<_>>().as_slice(), test.ports) {
+                test.ports = Some([*one.min(other), *one.max(other)]);
+            }
             return Some(Taken::Line);
         }
         let (page, speaker) = (self.page, self.speaker(at));

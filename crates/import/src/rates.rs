@@ -1,0 +1,120 @@
+//! Rates by counts and times, which are printed more exactly than rates are, and without the slips of rates: fio
+//! before 3.26 loses a carry (`25.0k` of 25,991), people retype.
+
+use iotax_audit::import::Reading;
+use iotax_audit::page::Page;
+use iotax_hardware::number::Figure;
+
+const MIB: f64 = 1_048_576.0;
+
+/// Returns the reading with rates by its counts and its time, where these are told, and a sentence for each rate
+/// that was printed otherwise.
+pub(super) fn recount_rates(page: &Page, mut reading: Reading, is_fio: bool) -> (Reading, Vec<String>) {
+    let seconds = reading.runtime_ns.filter(|time| time.low > 0.0).map(|time| time.scaled(1e-9));
+    let time = seconds.map_or(0.0, |seconds| (seconds.value * 1e6).round() / 1e6);
+    let rate = |count: Figure| seconds.map(|seconds| over(count, seconds));
+    let mut judge = Judge { page, is_fio, slips: Vec::new() };
+    let ios = reading.ios.filter(|ios| ios.value > 0.0);
+    let count = ios.map_or(0.0, |ios| ios.value);
+    let by_count = ios.and_then(rate);
+    if let Some(printed) = reading.iops {
+        let beside = reading.bytes_per_second.filter(|_| is_fio && by_count.is_none());
+        if let Some(counted) = by_count {
+            reading.iops = Some(judge.take(&IOPS, printed, counted, || format!("{count} I/Os in {time} s")));
+        } else if let Some((bandwidth, meant)) =
+            beside.and_then(|one| Some((one, lost_carry(&printed, &one)?)))
+        {
+            let by = || format!("{} stands beside it", page.quote(bandwidth.spot));
+            reading.iops = Some(judge.take(&IOPS, printed, meant, by));
+        }
+    }
+    // A text of fio rounds its bytes, and blocks that were cut short move less than their number says.
+    let bytes = reading.bytes.filter(|bytes| !is_fio || bytes.low == bytes.high);
+    let size = reading.workload.bs.unwrap_or(0);
+    let blocks = by_count.filter(|_| size > 0).map(|rate| rate.scaled(size as f64));
+    if let (Some(printed), Some(counted)) = (reading.bytes_per_second, bytes.and_then(rate).or(blocks)) {
+        let is_whole = bytes.is_some() || !is_fio || is_carried(&printed, &counted);
+        if is_whole || judge.meets(&BANDWIDTH, &printed, &counted) {
+            let moved =
+                bytes.map_or(format!("{count} I/Os of {size} bytes"), |one| format!("{} bytes", one.value));
+            let by = || format!("{moved} in {time} s");
+            reading.bytes_per_second = Some(judge.take(&BANDWIDTH, printed, counted, by));
+        }
+    }
+    (reading, judge.slips)
+}
+
+/// A rate as a slip names it.
+struct RateKind {
+    name: &'static str,
+    unit: (f64, &'static str),
+    /// What fio's own arithmetic leaves open: so much of the rate, so much at least.
+    of_fio: (f64, f64),
+}
+
+const IOPS: RateKind = RateKind { name: "IOPS", unit: (1.0, ""), of_fio: (0.0, 1.0) };
+const BANDWIDTH: RateKind = RateKind { name: "bandwidth", unit: (MIB, " MiB/s"), of_fio: (1e-3, 0.0) };
+
+/// Chooses between printed and counted rates.
+struct Judge<'p> {
+    page: &'p Page,
+    is_fio: bool,
+    slips: Vec<String>,
+}
+
+impl Judge<'_> {
+    /// Whether two rates may be the same. Tools other than fio read their clocks once more.
+    fn meets(&self, kind: &RateKind, printed: &Figure, counted: &Figure) -> bool {
+        let (share, least) = if self.is_fio { kind.of_fio } else { (0.02, 0.0) };
+        let room = least.max(share * counted.value);
+        printed.low <= counted.high + room && counted.low <= printed.high + room
+    }
+
+    /// Returns the rate that is told more exactly; the counted one, with a slip, where they contradict each other.
+    fn take(&mut self, kind: &RateKind, printed: Figure, counted: Figure, by: impl Fn() -> String) -> Figure {
+        let width = |one: &Figure| one.high - one.low;
+        if self.meets(kind, &printed, &counted) {
+            let is_finer = width(&counted) <= width(&printed) + 1e-6 * counted.value;
+            return if self.is_fio && is_finer { counted } else { printed };
+        }
+        let (scale, unit) = kind.unit;
+        let (said, taken) = (self.page.quote(printed.spot), five_digits(counted.value / scale));
+        self.slips.push(format!("{}: {said} is printed, {taken}{unit} is taken: {}", kind.name, by()));
+        counted
+    }
+}
+
+fn over(count: Figure, seconds: Figure) -> Figure {
+    let (value, low, high) =
+        (count.value / seconds.value, count.low / seconds.high, count.high / seconds.low);
+    Figure { value, low, high, ..count }
+}
+
+fn five_digits(value: f64) -> String {
+    let whole = value.abs().log10().floor().max(0.0) as usize;
+    format!("{value:.*}", 4usize.saturating_sub(whole))
+}
+
+/// What a figure that was printed with one decimal, a 0, may have been before its carry was lost.
+fn carry(printed: &Figure) -> Option<[f64; 2]> {
+    let unit = 20.0 * (printed.value - printed.low);
+    let digits = printed.value / unit;
+    let is_whole = unit >= 1000.0 && digits >= 1.0 && (digits - digits.round()).abs() < 1e-6;
+    is_whole.then_some([printed.value + 0.95 * unit, printed.value + unit])
+}
+
+fn is_carried(printed: &Figure, meant: &Figure) -> bool {
+    carry(printed).is_some_and(|[low, high]| meant.low <= high && low <= meant.high)
+}
+
+/// The rate that is meant where a bandwidth is one of blocks of a usual size with the carry, and of none without.
+fn lost_carry(printed: &Figure, bandwidth: &Figure) -> Option<Figure> {
+    let fits = |low: f64, high: f64| {
+        let mut sizes = (9..=22).map(|power| 2f64.powi(power));
+        let both = |size: f64| [low.max(bandwidth.low / size), high.min(bandwidth.high / size)];
+        sizes.find_map(|size| Some(both(size)).filter(|[low, high]| low <= high))
+    };
+    let [low, high] = carry(printed)?;
+    let [low, high] = fits(low, high).filter(|_| fits(printed.low, printed.high).is_none())?;
+    Some(Figure { value: f64::midpoint(low, high), low, high, ..*printed })
+}
