@@ -485,10 +485,11 @@ fn sequences(grid: &Grid, found: &mut Vec<Found>) {
             continue;
         }
         let of_each = values(grid, derived).into_iter().take(6);
-        bases(&of_each.map(|value| vec![sequence(value, derived, unit, false)]).collect(), found);
+        let pool: Pool = of_each.map(|value| vec![sequence(value, derived, unit, false)]).collect();
+        bases(&pool, found);
     }
     if !pooled.is_empty() {
-        bases(&vec![pooled], found);
+        bases(&[pooled], found);
     }
 }
 
@@ -590,7 +591,7 @@ fn is_whole(ratio: &Quantity) -> bool {
 }
 
 /// Ratios of figures to that of a base in the same column or row.
-fn bases(pool: &Pool, found: &mut Vec<Found>) {
+fn bases(pool: &[Vec<Sequence>], found: &mut Vec<Found>) {
     let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
     let Some(unit) = ratio.map(|ratio| ratio.unit) else { return };
     let name = |trial: &Trial| {
@@ -598,7 +599,7 @@ fn bases(pool: &Pool, found: &mut Vec<Found>) {
         let names = trial.names.map(|at| sequence.items[at].label.to_owned());
         (format!("{}, {}", names[0], sequence.head.text), names)
     };
-    if let [sequences] = pool.as_slice() {
+    if let [sequences] = pool {
         if let Some(reading) = changes_in_brackets(sequences) {
             let link = |trial: &Trial| {
                 let (of, names) = name(trial);
@@ -654,8 +655,9 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<Reading<'a>> {
         against(sequence, Base::First, Form::Gain, false, index, 0..usize::MAX, &mut trials);
     }
     let percents = trials.iter().all(|trial| trial.derived.unit == Unit::Percent);
-    let signed = trials.iter().any(|trial| trial.derived.figure.value < 0.0);
     let first = sequences.first().filter(|_| percents)?;
+    let signed = first.head.text.trim_end().ends_with('+')
+        || trials.iter().any(|trial| trial.derived.figure.value < 0.0);
     let form = if signed { Form::Gain } else { Form::Change };
     let held = trials.iter().filter(|trial| trial.ends(form).holds()).count();
     let worded = first.head.lists & (LOSS | GAIN) != 0;

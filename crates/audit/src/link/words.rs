@@ -18,7 +18,9 @@ macro_rules! lists {
 }
 
 lists! {
-    RATIO, CHANGE, LOSS, GAIN, BASE, USE, SUM, MEAN, MEDIAN, MOST, LEAST, TO, AGAINST, FROM, GLUE, CHANGES, FOLLOWS, OF_OTHERS, SETTINGS, TIMES, METRICS, VERSUS, OF_OTHER_THINGS, OF_PERFORMANCE, RATES, LATENCY, NO_MEAN, DEPTH, CLIENTS, SIZES, SPEED, WITHIN, LIMIT, COMPARES, READ, WRITE, RANDOM, SEQUENTIAL, FIOS
+    RATIO, CHANGE, LOSS, GAIN, BASE, USE, SUM, MEAN, MEDIAN, MOST, LEAST, TO, FROM, GLUE,
+    CHANGES, OF_OTHERS, SETTINGS, TIMES, METRICS, VERSUS, RATES, LATENCY, NO_MEAN, DEPTH,
+    CLIENTS, SIZES, READ, WRITE, SEQUENTIAL
 }
 
 struct Index {
@@ -98,7 +100,7 @@ mod tests {
     fn words_are_whole_where_they_are_latin() {
         assert!(says("Latency drop (%)", LOSS) && !says("dropbox", LOSS));
         assert!(says("虚拟化开销", LOSS) && says("снизилась на", LOSS));
-        assert!(says("4k-randread-qd1", RANDOM) && says("seqread1m", READ));
+        assert!(says("4k-randread-qd1", READ) && says("seqread1m", READ));
         assert!(is("vs.", VERSUS) && !is("vs", FROM));
     }
 }
