@@ -1,4 +1,4 @@
-//! `--ratings FILE`: what drives are rated at beside what iotax knows itself, for `audit` and for reports of our own runs.
+//! `--ratings FILE`: what drives are rated at beside what iotax knows itself, for reports of our own runs.
 
 use anyhow::Result;
 use iotax_hardware::ratings::{self, Ratings};
