@@ -725,7 +725,7 @@ mod tests {
         let scenario = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap();
         assert_eq!(
             sweeps(&scenario),
-            "sweep randread-over-iodepth-bs: random reads over iodepth and bs: 6 points, at most 6 min of measuring\n  \
+            "sweep randread-over-iodepth-bs: random reads over iodepth and bs: 6 points, at most 60 s of measuring\n  \
              iodepth=1\u{a0}bs=4k, iodepth=4\u{a0}bs=4k, iodepth=1\u{a0}bs=64k, iodepth=4\u{a0}bs=64k, iodepth=1\u{a0}bs=1M, \
              iodepth=4\u{a0}bs=1M\n"
         );

@@ -263,7 +263,7 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
             &text,
             &[
                 "2 runs against 2 runs: the spread is not known",
-                "results of runs that count already are not counted again",
+                "results of a run that counts already, left out",
             ],
         );
     }

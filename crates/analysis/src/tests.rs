@@ -25,7 +25,7 @@ fn the_bill_finds_each_layer_and_explains_the_total() {
     assert_eq!(bill.lines.len(), 3);
     for ((line, truth), added) in bill.lines.iter().zip(truths).zip(added) {
         assert!(
-            covers(&line.ratio, truth) && narrow(&line.ratio, 2.0),
+            covers(&line.ratio, truth) && narrow(&line.ratio, 6.0),
             "{}: {:?}, {truth}",
             line.layer,
             line.ratio
@@ -51,7 +51,8 @@ fn the_lines_of_many_bills_are_covered() {
         })
         .sum();
     let share = covered as f64 / (3 * SEEDS) as f64;
-    assert!((0.89..=0.995).contains(&share), "{share}");
+    // The intervals hold for all lines together.
+    assert!(share >= 0.97, "{share}");
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn a_difference_that_does_not_hold_over_all_is_no_headline() {
     assert!(among(&found) > 0 && found.headline.is_none(), "{:?}", found.headline);
     let why = found.no_headline.unwrap();
     assert!(
-        why.starts_with("no difference above ") && why.contains(" of 27 comparisons, the others unresolved"),
+        why.starts_with("no difference above ") && why.contains(" of 24 comparisons, the others unresolved"),
         "{why}"
     );
 }

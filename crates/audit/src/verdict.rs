@@ -100,6 +100,7 @@ impl Counts {
         let wrong = self.of(Severity::WrongFigure) + self.of(Severity::WrongConclusion);
         let hold = self.checked.saturating_sub(self.plausible + wrong);
         match (hold, self.plausible) {
+            (1, 0) if wrong == 0 => "it holds".to_owned(),
             (hold, 0) if wrong == 0 => format!("all {} hold", grouped(hold)),
             (0, plausible) => format!("{} are plausible", grouped(plausible)),
             (hold, plausible) => format!("{} hold, {} are plausible", grouped(hold), grouped(plausible)),

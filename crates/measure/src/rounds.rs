@@ -99,8 +99,8 @@ impl Until {
         let left = |seconds: f64| (seconds - taken_s).max(seconds / 2.0);
         match self {
             Until::Precise(spec) => Until::Precise(StopSpec { budget_s: left(spec.budget_s), ..spec }),
-            Until::Time(seconds) => Until::Time(left(seconds)),
-            as_before @ Until::AsBefore { .. } => as_before,
+            // Of these the rounds alone are asked for.
+            Until::Time(_) | Until::AsBefore { .. } => self,
         }
     }
 }

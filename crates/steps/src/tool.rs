@@ -223,7 +223,7 @@ mod tests {
         let sleeps = || process::processes(|words| words == ["sleep", &tag]).unwrap();
         assert!(began.exists());
         wait_until(Duration::from_secs(5), || sleeps().is_empty()).unwrap();
-        assert!(error.contains("did not end within 0 s and was killed; hint: "), "{error}");
+        assert!(error.contains("did not end within 0.3 s and was killed; hint: "), "{error}");
         let all = [
             tool("mkfs.ext4", ["-q"]),
             tool("lvm", ["vgremove", "x"]),

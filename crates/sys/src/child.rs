@@ -66,7 +66,7 @@ impl Ended {
     /// # Errors
     /// Why there is none: a clause after the name of the program.
     pub fn output(self, limit: Duration) -> Result<Output, String> {
-        let late = format!("did not end within {} s", limit.as_secs());
+        let late = format!("did not end within {} s", limit.as_secs_f64());
         let log = "hint: the kernel's log (dmesg)";
         match self {
             Ended::Whole(output) | Ended::Held(output) => Ok(output),

@@ -83,7 +83,7 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
                 own,
             ),
             Some(Uncounted::Copy { file, line }) => {
-                let why = "of runs that count already are not counted again".to_owned();
+                let why = "of a run that counts already, left out".to_owned();
                 ("copies", why, format!("{own} is {}", place(*file, *line)))
             }
             None => {

@@ -428,8 +428,9 @@ impl Said {
     }
 
     fn error(&self, host: &str, message: String) -> WireError {
-        // ssh itself ends with 255.
-        if self.ended.is_some_and(|status| status.code() == Some(255)) && !self.answered() {
+        // ssh itself ends with 255. Whoever said anything at all was reached.
+        let is_unreachable = self.ended.is_some_and(|status| status.code() == Some(255));
+        if is_unreachable && self.stdout.is_empty() {
             let mut error = unreachable(host, without_connection(host, &self.stderr), String::new());
             error.code = iotax_units::exit::UNMET_NEED;
             return error;
@@ -539,7 +540,8 @@ impl Words {
                 rest -= read;
                 let is_whole =
                     |text: String| text.lines().any(|line| line.starts_with(MARK)) && text.ends_with('\n');
-                if answered.is_some() && is_whole(shared.text()) {
+                // Our first line comes before anything else can be as long.
+                if answered.is_some() && LONGEST_OUTPUT - rest <= keeps && is_whole(shared.text()) {
                     // Nobody waits for it where nothing is to be copied.
                     answered.take().map(|answered| answered.send(()));
                 }

@@ -246,6 +246,11 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
     let Response::Hello(info) = peer.call(hello(&id), QUICK_LIMIT).unwrap() else { panic!("no hello") };
     let pid = rustix::process::Pid::from_raw(info.pid as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let is_stopped = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", info.pid)).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    };
+    crate::system::wait_until(Duration::from_secs(5), is_stopped).unwrap();
     let start = Instant::now();
     let silent = peer.call(Request::Clock, QUICK_LIMIT).unwrap_err();
     assert!(matches!(silent.fault, WireFault::Silent(..)), "{silent}");
