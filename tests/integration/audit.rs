@@ -106,7 +106,10 @@ fn folders_are_walked_and_what_is_no_page_is_told() {
     assert_eq!(found["skipped"][0]["document"], "all/c.png");
     assert!(found["findings"].as_array().unwrap().iter().all(|one| one["document"] == "all/b/bad.md"));
     let text = String::from_utf8(rig.iotax(&["audit", "all"]).stdout).unwrap();
-    assert!(text.lines().next().unwrap().ends_with(", 1 does not hold, on 1 of 2 pages"), "{text}");
+    assert!(
+        text.lines().next().unwrap().ends_with("figures checked, 1 does not hold, on 1 of 2 pages"),
+        "{text}"
+    );
     let rows: Vec<&str> = text.lines().filter(|line| line.contains(".md")).collect();
     assert!(rows.len() == 1 && rows[0].starts_with("all/b/bad.md: "), "only those with findings: {text}");
     assert!(text.contains("IOPS 26.0k, not 25.0k"), "the worst of each page: {text}");

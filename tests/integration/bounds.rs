@@ -26,16 +26,15 @@ fn a_device_without_end_and_a_pipe_without_a_writer_are_refused_whatever_they_ar
             symlink(if target == "pipe" { rig.path("pipe") } else { target.into() }, &link).unwrap();
             link.to_str().unwrap().to_owned()
         };
-        let (toml, job, ratings, other) = (named("toml"), named("fio"), named("ratings"), named("md"));
+        let (toml, job, other) = (named("toml"), named("fio"), named("md"));
         let scenario = rig.path("scenario.toml");
         std::fs::write(&scenario, format!("tools = [\"{toml}\"]\n[stack.a]\ntext = \"{medium}\"\n")).unwrap();
-        let cases: [&[&str]; 6] = [
+        let cases: [&[&str]; 5] = [
             &["plan", &toml],
             &["plan", &job],
             &["plan", &medium, &job],
             &["plan", scenario.to_str().unwrap()],
             &["audit", &other],
-            &["audit", page.to_str().unwrap(), "--ratings", &ratings],
         ];
         for args in cases {
             let start = Instant::now();
@@ -94,7 +93,7 @@ fn a_limit_of_the_shell_is_named_and_no_run_ends_by_a_panic_or_a_signal() {
     let rig = Rig::new();
     let file = rig.file("x.img", 16);
     let run = ["run", &file, &format!("{file} | null"), "--budget", "1s"];
-    for limits in ["-v 100000", "-v 300000", "-n 8", "-n 16"] {
+    for limits in ["-v 100000", "-v 600000", "-n 8", "-n 16"] {
         let output = limited(&rig, limits, &run);
         let said = words(&output);
         assert_eq!(output.status.code(), Some(3), "{limits}: {said}");
@@ -108,7 +107,7 @@ fn a_limit_of_the_shell_is_named_and_no_run_ends_by_a_panic_or_a_signal() {
     let said = words(&output);
     assert!(output.status.code().is_some_and(|code| (2..=5).contains(&code)), "{:?}: {said}", output.status);
     assert!(said.contains("file size limit") && !said.contains("panicked"), "{said}");
-    for limits in ["-v 600000", "-n 32", "-n 40", "-f 1", "-f 100"] {
+    for limits in ["-n 32", "-n 40", "-f 1", "-f 100"] {
         let output = limited(&rig, limits, &run);
         let said = words(&output);
         assert!(output.status.code().is_some_and(|code| code <= 5), "{limits}: {:?}: {said}", output.status);

@@ -2,6 +2,7 @@
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
 use super::compare::{Estimated, Taken, of_estimate, of_visits, over_attaches};
+use super::conservation;
 use super::directions;
 use super::findings::{
     ChargeFinding, Charges, DirectionCharge, Figure, MatchedFindings, MatchedRow, SampleUnit,
@@ -162,6 +163,7 @@ impl ChargedPair<'_> {
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = self
             .absent(load)
+            .or_else(|| conservation::refusal(self.reading, [self.base, self.at]))
             .or_else(|| directions::absent(self.reading, [self.base, self.at], way?, load.sides()))
             .or_else(regime)
             .or_else(|| self.reading.unlike_clocks([self.base, self.at]))
@@ -182,7 +184,10 @@ impl ChargedPair<'_> {
         let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
         let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
         let reason = absent.map(|at| self.reading.not_measured(at));
-        let lacking = || self.reading.cpu_incomparable([self.base, self.at]);
+        let lacking = || {
+            let pair = [self.base, self.at];
+            conservation::refusal(self.reading, pair).or_else(|| self.reading.cpu_incomparable(pair))
+        };
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
             return self.refused(quantity, &reason);

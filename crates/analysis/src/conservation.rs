@@ -359,6 +359,11 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(told(&run)[0].0, TRAFFIC, "a warning on the first screen");
+        let workload = findings(&run).workloads.remove(0);
+        let charges = workload.charges.iter().flat_map(|one| [&one.latency, &one.cpu]);
+        assert!(charges.into_iter().all(|one| one.not_measured().is_some()), "nor a latency or CPU time");
+        let bill = workload.bill.unwrap();
+        assert!(bill.lines[0].ratio.value().is_none() && bill.lines[1].ratio.value().is_some());
         let warning = Warning { kind: UNWRITTEN.into(), subject: "file".into(), text: "62 MiB of x".into() };
         run.warnings.push(warning);
         assert!(

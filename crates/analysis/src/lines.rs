@@ -4,6 +4,7 @@
 use super::ceiling;
 use super::charges::cpu;
 use super::compare::{Estimated, ONLY_AT_ONE, RateComparison, Taken, round_values};
+use super::conservation;
 use super::directions;
 use super::findings::{Bill, BillDirection, BillLine, Figure, Interval, JointBill, WorkloadFindings};
 use super::gather::{RoundId, RoundTotal, Side};
@@ -130,6 +131,9 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
             return absent(reading, from, to, Figure::missing(reason));
         }
         _ => {}
+    }
+    if let Some(reason) = conservation::refusal(reading, [from, to]) {
+        return absent(reading, from, to, Figure::missing(reason.to_string()));
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
     let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };

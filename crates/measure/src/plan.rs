@@ -202,9 +202,8 @@ impl Ground<'_> {
             let (stack, found) = (&self.scenario.stacks[*index], &self.found[*index]);
             for (member, found) in stack.medium.members().iter().zip(found) {
                 let sibling = self.layout.sibling_in(*index, visit);
-                if let Some((place, path)) = medium::made_file(member, sibling)
-                    && seen.insert((place.clone(), path.clone()))
-                {
+                let Some((place, path)) = medium::made_file(member, sibling) else { continue };
+                if seen.insert((place.clone(), path.clone())) {
                     let fill = context.fill_of(&place, &path, found.bytes);
                     context.add_in(&place, "write again what of the file was discarded", Op::FillFile(fill));
                 }

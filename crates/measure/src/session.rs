@@ -19,6 +19,7 @@ use super::survey::{self, Survey};
 use super::told::Told;
 use anyhow::{Context, Result, ensure};
 use iotax_host::guard::admit::Admitted;
+use iotax_host::guard::fill;
 use iotax_host::guard::judge::Intent;
 use iotax_host::guard::marker;
 use iotax_layers::{Exposed, guest};
@@ -582,7 +583,9 @@ impl Session<'_> {
             self.look_again(places, set)?;
             self.leave_restarted(places, &plan.steps);
             for step in self.ground(layout).restored_media(set, planned.number)? {
-                self.perform(&step)?;
+                if !is_whole(&step) {
+                    self.perform(&step)?;
+                }
             }
             self.perform_all(&plan.steps[..plan.in_guests])?;
             self.tell_notes()?;
@@ -812,6 +815,13 @@ impl Session<'_> {
 /// The present, RFC 3339.
 pub fn now() -> String {
     jiff::Timestamp::now().to_string()
+}
+
+/// Whether a file of this host that a step would fill is written from its beginning to its end, as far as can be told.
+fn is_whole(step: &Step) -> bool {
+    let Op::FillFile(fill) = &step.op else { return false };
+    let path = fill.file.path().ok().filter(|_| step.place.is_host());
+    path.is_some_and(|path| fill::unwritten_ranges(path, fill.bytes).is_ok_and(|ranges| ranges.is_empty()))
 }
 
 /// Bytes that steps fill; files that are filled already are left as they are.

@@ -1,7 +1,7 @@
 //! What block devices complete while a stack is loaded, beside what its load issued. I/O that is lost on the way (a hole, a
 //! cache) or added there (readahead, parity) shows as a difference. It refuses nothing: what follows, the analysis says.
 
-use super::bench::{Bench, Ready};
+use super::bench::{Bench, Member, Ready};
 use super::places::Places;
 use super::session::Session;
 use anyhow::Result;
@@ -168,29 +168,32 @@ impl Session<'_> {
         all: &[Ready],
         region: u64,
     ) -> Result<()> {
+        let mut stacks_on: BTreeMap<(Place, PathBuf), Vec<&str>> = BTreeMap::new();
         for ready in all {
-            let loaded = ready.members.iter().map(|member| {
-                (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
-            });
+            let targets = |member: &Member| member.targets.iter().map(|target| target.path.clone()).collect();
+            let loaded = ready.members.iter().map(|member| (member.place.clone(), targets(member)));
             let files: BTreeSet<(Place, PathBuf)> = loaded
                 .chain(ready.media.iter().cloned())
                 .flat_map(|(place, paths): (Place, Vec<PathBuf>)| {
                     paths.into_iter().map(move |path| (place.clone(), path))
                 })
-                .filter(|(place, _)| places.has(place) && !places.is_lost(place))
                 .collect();
-            for (place, path) in files {
-                let request = Request::UnwrittenBytes { path: path.clone(), end: region };
-                let answer = places.get(&place)?.ask(request, QUICK_LIMIT)?;
-                if let Response::UnwrittenBytes { bytes: Some(bytes @ 1..) } = answer {
-                    let on = if place.is_host() { String::new() } else { format!(" on {place}") };
-                    let text = format!(
-                        "{} of {}{on} are holes or unwritten extents: reads there reach no disk",
-                        show_bytes(bytes),
-                        path.display()
-                    );
-                    self.warn(UNWRITTEN, &ready.stack, text)?;
-                }
+            files.into_iter().for_each(|file| stacks_on.entry(file).or_default().push(&ready.stack));
+        }
+        for ((place, path), stacks) in stacks_on {
+            if !places.has(&place) || places.is_lost(&place) {
+                continue;
+            }
+            let request = Request::UnwrittenBytes { path: path.clone(), end: region };
+            let answer = places.get(&place)?.ask(request, QUICK_LIMIT)?;
+            if let Response::UnwrittenBytes { bytes: Some(bytes @ 1..) } = answer {
+                let on = if place.is_host() { String::new() } else { format!(" on {place}") };
+                let text = format!(
+                    "{} of {}{on} are holes or unwritten extents: reads there reach no disk",
+                    show_bytes(bytes),
+                    path.display()
+                );
+                self.warn(UNWRITTEN, &stacks.join(", "), text)?;
             }
         }
         Ok(())

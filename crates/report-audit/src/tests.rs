@@ -197,7 +197,10 @@ fn programs_get_all_findings_with_rules_and_fingerprints() {
         found["verdict"],
         "9 of 12 figures checked, 3 do not hold, 1 conclusion changes, on 2 of 3 pages"
     );
-    assert_eq!(found["documents"][0]["verdict"], "1 of 2 figures checked, it holds; not checked: 1 percentage in a sentence");
+    assert_eq!(
+        found["documents"][0]["verdict"],
+        "1 of 2 figures checked, it holds; not checked: 1 percentage in a sentence"
+    );
     assert_eq!(found["skipped"][0]["document"], "a.png");
     assert_eq!(found["not_opened"][0]["why"], "there is no such file");
     let prints = |document: Document| -> BTreeSet<String> {

@@ -3,8 +3,8 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// With less address space the threads and their stacks do not fit.
-const LEAST_SPACE: u64 = 512 << 20;
+/// With less address space the threads, their stacks and their heaps (glibc reserves 128 MiB for each) do not fit.
+const LEAST_SPACE: u64 = 1 << 30;
 /// Fewer open files are not enough for a place, its devices and the store.
 const LEAST_FILES: u64 = 32;
 /// As many are asked for where that is permitted: what a set of many stacks has open.
