@@ -54,7 +54,7 @@ fn build(again: bool) -> Result<u8> {
     let mut told = |line: &str| say_aside(&format!("{:5.0} s  {line}", begin.elapsed().as_secs_f64()));
     let (image, fresh) = Build { stop: &stop, told: &mut told, again }.run()?;
     if fresh {
-        say_aside(&format!("{:5.0} s  built", begin.elapsed().as_secs_f64()));
+        told("built");
     }
     say_aside(&format!("ZFS: {}", image.record.zfs));
     say(&format!("{}\n", image.path().display()))?;
