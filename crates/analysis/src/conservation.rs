@@ -143,6 +143,10 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
     let found = [(true, read), (false, written)].into_iter().filter(|(_, (issued, ..))| *issued > 0.0);
     found
         .filter_map(|(of_reads, (issued, seen, others))| {
+            // Some drivers count nothing (brd, a multipath head): that is no loss, unless a hole explains it.
+            if seen == 0 && !has_unwritten(reading, at) {
+                return None;
+            }
             let share = seen as f64 / issued;
             let is_loss = share < 1.0 - tolerance;
             // What others do may hide a loss; it is no surplus of ours.
@@ -155,6 +159,13 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
             (is_loss || is_surplus).then(|| TrafficDifference { share, of_reads, unwritten, cause: cause() })
         })
         .collect()
+}
+
+/// Whether devices report, and completed all reads that were issued.
+pub fn reads_arrived(reading: &WorkloadView, at: usize) -> bool {
+    let is_lost = |one: &TrafficDifference| one.of_reads && one.is_loss();
+    let Some(traffic) = StackTraffic::gather(reading, at) else { return false };
+    traffic.lowest(reading, at)[0].read_bytes > 0 && !differences(reading, at).iter().any(is_lost)
 }
 
 fn has_unwritten(reading: &WorkloadView, at: usize) -> bool {

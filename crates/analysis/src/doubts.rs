@@ -231,7 +231,7 @@ fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     let members = case.reading.members(case.at) as u64;
     let (bytes, memory) = (case.reading.worker(case.at)?.bytes * members, host.memory_bytes?);
     // What the devices gave was not in memory.
-    let from_devices = given(case).is_some_and(|share| share >= FROM_THE_DEVICE);
+    let from_devices = is_from_devices(case);
     (bytes < memory && !from_devices).then(|| {
         let text = format!(
             "the disk goes through the host's page cache, and the data under test ({}) fits the host's memory ({}): \
@@ -271,11 +271,17 @@ fn not_conserved(case: &LoadedStack) -> Option<(&'static str, String)> {
 
 /// Reads below which is ZFS's own cache, unless the devices gave what was read.
 fn held_by_the_arc(case: &LoadedStack) -> Option<(&'static str, String)> {
-    let from_devices = given(case).is_some_and(|share| share >= FROM_THE_DEVICE);
+    let from_devices = is_from_devices(case);
     arc::has_room(case.reading, case.at).filter(|_| !from_devices).map(|text| ("cached", text))
 }
 
-/// What devices of this host gave of what was read, reckoned in what the load's reads take of them; `None`: nothing was read, or no device tells.
+/// Whether devices are known to have given what was read.
+fn is_from_devices(case: &LoadedStack) -> bool {
+    conservation::reads_arrived(case.reading, case.at)
+        || given(case).is_some_and(|share| share >= FROM_THE_DEVICE)
+}
+
+/// In runs of before 2026-11-28: what devices of this host gave of what was read, reckoned in what the load's reads take of them; `None`: nothing was read, or no device tells.
 fn given(case: &LoadedStack) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {

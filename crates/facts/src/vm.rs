@@ -79,7 +79,7 @@ pub fn transport_of(uri: &str) -> Result<&str, String> {
         return Err(format!("the transport \"{transport}\" is not one of {}", TRANSPORTS.join(", ")));
     }
     // ssh would take a host that begins with "-" for an option.
-    if !plain(host, "._-@:[]") || host.split('@').any(|part| part.starts_with('-')) {
+    if !plain(host, "._-@:[]") || host.split('@').any(|part| part.trim_start_matches('[').starts_with('-')) {
         return Err(format!("\"{host}\" is no plain name of a host"));
     }
     if !["", "/", "/system", "/session", "/default"].contains(&path) {

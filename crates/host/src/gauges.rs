@@ -108,8 +108,12 @@ impl Gauges {
     }
 
     fn counts_of(&self, name: &str) -> Option<DeviceCounts> {
-        let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("stat");
-        let text = self.probe.read(file)?;
+        let folder = PathBuf::from("/sys/class/block").join(name.replace('/', "!"));
+        // With its statistics turned off it counts nothing; a partition has the queue of its disk.
+        if self.probe.number(folder.join("queue/iostats")) == Some(0) {
+            return None;
+        }
+        let text = self.probe.read(folder.join("stat"))?;
         let figures: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
         let [reads, reads_merged, read_sectors, _, writes, writes_merged, write_sectors, ..] = figures[..]
         else {

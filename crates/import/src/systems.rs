@@ -80,11 +80,13 @@ fn telling(name: &str) -> Option<String> {
         name.split(|letter: char| "-_ ,+()".contains(letter)).filter(|word| !word.is_empty()).collect();
     let mut left: Vec<&str> = Vec::new();
     let mut passed = true;
-    for word in &words {
+    for (at, word) in words.iter().enumerate() {
         let lower = word.to_ascii_lowercase();
         // A number goes with the word before it: `randread-16`, but `vm-1`.
         let number = lower.starts_with(|first: char| first.is_ascii_digit());
-        passed = is_passed(&lower) || (number && passed && lower.bytes().all(|byte| byte.is_ascii_digit()));
+        passed = is_passed(&lower)
+            || is_year(&words, at)
+            || (number && passed && lower.bytes().all(|byte| byte.is_ascii_digit()));
         left.extend((!passed).then_some(*word));
     }
     match left.len() {
@@ -94,16 +96,24 @@ fn telling(name: &str) -> Option<String> {
     }
 }
 
-/// Whether a word is of a load (`randread`, `4k`, `qd32`), of a run (`run3`) or of a time (`2026`, `20260101T1200Z`).
+/// Whether a word begins a date: a year before a month (`2026-01-02`), and not `win-2022`.
+fn is_year(words: &[&str], at: usize) -> bool {
+    let is_number = |word: &&str, most: usize| {
+        word.len() <= most && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let year = words[at].len() == 4 && (words[at].starts_with("19") || words[at].starts_with("20"));
+    year && is_number(&words[at], 4) && words.get(at + 1).is_some_and(|next| is_number(next, 2))
+}
+
+/// Whether a word is of a load (`randread`, `4k`, `qd32`), of a run (`run3`) or of a time (`20260101T1200Z`).
 fn is_passed(word: &str) -> bool {
     let bare = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let size = word.trim_end_matches(['b', 'i']).strip_suffix(['k', 'm']);
-    let is_size =
-        size.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
+    // `sas-15k` is a drive: blocks are powers of two.
+    let is_size = size.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(u64::is_power_of_two);
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let is_time = match digits {
-        4 => digits == word.len() && (word.starts_with("19") || word.starts_with("20")),
-        6.. => word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b't' | b'z' | b':')),
+        8.. => word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b't' | b'z' | b':')),
         _ => false,
     };
     let of_list = |list: &str| !bare.is_empty() && list.split_whitespace().any(|known| known == bare);

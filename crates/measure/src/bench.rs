@@ -444,6 +444,9 @@ impl Bench<'_> {
         self.store.present()?;
         for _ in 0..TRIES {
             let rebuilt = self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before(stack))?;
+            if rebuilt > 0 {
+                self.traffic.interrupt();
+            }
             *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
             self.read_clusters(worker, observer)?;
             let done = self.slice(worker, bound, spot, observer)?;
@@ -484,6 +487,9 @@ impl Bench<'_> {
                 bench.prepare_worker(worker)?;
                 bench.attempt(worker, bound, attempt, observer)
             })?;
+            if attempt > 0 || stopped > 0 {
+                self.traffic.interrupt();
+            }
             let done = Done { run_again: attempt, ..tried };
             if let Some(stop) = (self.stops)(began).filter(|_| done.result.errors == 0) {
                 // The stop itself is part of no budget.
@@ -554,8 +560,11 @@ impl Bench<'_> {
             let loaded: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
             stopped::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
         })?;
-        let below = below_before.into_iter().zip(self.read_below(worker)?);
-        let below = below.map(|((place, from), (_, to))| (place, [from, to]));
+        let below = self.read_below(worker)?.into_iter().filter_map(|(place, to)| {
+            // A place may have been lost meanwhile.
+            let from = below_before.iter().find(|(known, _)| *known == place)?.1.clone();
+            Some((place, [from, to]))
+        });
         let devices: PlaceReadings = self.readings_of_load(worker, devices).chain(below).collect();
         let serving = self.serving(worker)?;
         let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));

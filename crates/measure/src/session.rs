@@ -585,6 +585,8 @@ impl Session<'_> {
             for step in self.ground(layout).restored_media(set, planned.number)? {
                 if !is_whole(&step) {
                     self.perform(&step)?;
+                    // There is nothing to undo, and what is up is counted from here.
+                    self.executor.forget_last()?;
                 }
             }
             self.perform_all(&plan.steps[..plan.in_guests])?;

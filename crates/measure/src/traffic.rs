@@ -69,6 +69,11 @@ impl Traffic {
         }
     }
 
+    /// Leaves out the time until the next slice: I/O of iotax itself was in it.
+    pub(super) fn interrupt(&mut self) {
+        self.last.clear();
+    }
+
     fn take(&mut self) -> impl Iterator<Item = (usize, IssuedIo, Vec<PlaceTraffic>)> {
         let idle = std::mem::take(&mut self.idle);
         self.last.clear();
@@ -96,7 +101,11 @@ fn exceeds(seen: &DeviceReading, issued: &IssuedIo) -> bool {
 /// All I/O of a slice, with what was discarded at its start and drained at its end: the devices saw that, too.
 fn issued(result: &SliceResult) -> IssuedIo {
     let in_window: u64 = result.directions().iter().map(|one| one.ios).sum();
-    let whole = 1.0 + result.discarded_ios as f64 / in_window.max(1) as f64;
+    let whole = match (result.discarded_ios, result.discarded_ns) {
+        // fio does not report what it did before its window.
+        (0, 1..) => 1.0 + result.discarded_ns as f64 / result.window_ns.max(1) as f64,
+        (ios, _) => 1.0 + ios as f64 / in_window.max(1) as f64,
+    };
     let scaled = |count: u64| (count as f64 * whole).round() as u64;
     IssuedIo {
         reads: scaled(result.read.ios),

@@ -34,7 +34,8 @@ fn every_probe_does_units_within_its_window_again_and_again() {
                         "{probe}: its window is the lateness"
                     );
                 }
-                _ => assert!(done.window_ns >= 20_000_000, "{probe}: {}", done.window_ns),
+                // Whole units: within one of them of what was asked for.
+                _ => assert!(done.window_ns >= 19_900_000, "{probe}: {}", done.window_ns),
             }
         }
     }

@@ -263,7 +263,9 @@ impl RealSystem {
                 let why = format!(
                     "process {pid} ({name}), which the run started, still runs, so this is left alone"
                 );
-                bail!(NotOurs(format!("{why}; hint: clean again when it has ended, or end it")));
+                bail!(NotOurs(format!(
+                    "{why}; hint: clean again when it has ended, or end it; a tool whose make starts a daemon needs daemon = true"
+                )));
             }
             std::thread::sleep(LOOKS_EVERY);
         }

@@ -65,26 +65,31 @@ pub fn fill(
 }
 
 /// Writes incompressible data again wherever the data region of a filled file of ours is no longer written: mkfs, a discard or a
-/// TRIM of a layer above leaves holes and unwritten extents there, whose reads reach no disk. Returns the bytes written; 0 also
-/// where the file system does not report its extents.
+/// TRIM of a layer above leaves holes and unwritten extents there, whose reads reach no disk. Nothing is written where the file
+/// system does not report its extents. `progress` is that of [`fill`]; what is left when it stops is found again.
 ///
 /// # Errors
 /// When the file is not ours or cannot be written.
-pub fn restore(path: &Path, seed: u64) -> Result<u64> {
+pub fn restore(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<Filled> {
     let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
-    let Ok(ranges) = unwritten_ranges(path, marker.bytes) else { return Ok(0) };
+    let ranges = unwritten_ranges(path, marker.bytes).unwrap_or_default();
     if ranges.is_empty() {
-        return Ok(0);
+        return Ok(Filled::Whole);
     }
     let file = open_for_fill(path, &marker)?;
     let mut written = 0;
     for range in ranges {
-        let stream = Stream::new(DataKind::default(), seed ^ range.start);
-        written += write_all(&file, range, stream, &mut |_| ControlFlow::Continue(()))
-            .map_err(|error| write_error(path, &error))?;
+        let (stream, length) =
+            (Stream::new(DataKind::default(), seed ^ range.start), range.end - range.start);
+        let mut tell = |bytes| progress(written + bytes);
+        let done = write_all(&file, range, stream, &mut tell).map_err(|error| write_error(path, &error))?;
+        written += done;
+        if done < length {
+            return Ok(Filled::Stopped(written));
+        }
     }
     file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
-    Ok(written)
+    Ok(Filled::Whole)
 }
 
 /// Returns the ranges before `end` of a file that are holes or unwritten extents.
@@ -210,8 +215,13 @@ mod tests {
         rustix::fs::fallocate(&file, Mode::ZERO_RANGE, MIB, MIB).expect("as mkfs.xfs does");
         rustix::fs::fallocate(&file, Mode::PUNCH_HOLE | Mode::KEEP_SIZE, 3 * MIB, 8192).expect("a discard");
         assert_eq!(unwritten().expect("extents"), [MIB..2 * MIB, 3 * MIB..3 * MIB + 8192]);
-        assert_eq!(restore(&path, 7).expect("restore"), MIB + 8192);
-        assert_eq!((unwritten().expect("extents"), restore(&path, 7).expect("restore")), (vec![], 0));
+        let mut told = 0;
+        let mut tell = |bytes| {
+            told = bytes;
+            go_on(bytes)
+        };
+        assert_eq!(restore(&path, 7, &mut tell).expect("restore"), Filled::Whole);
+        assert_eq!((told, unwritten().expect("extents")), (MIB + 8192, vec![]));
         let after = std::fs::read(&path).expect("read");
         assert_eq!(before[..1 << 20], after[..1 << 20], "what was written stays");
         assert!(after[1 << 20..2 << 20].chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));

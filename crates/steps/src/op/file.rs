@@ -164,13 +164,13 @@ impl ResourceChange for FillFile {
         let Some(marker) = marker::read(path)? else {
             bail!("{} is not a file of ours: it is not filled", path.display());
         };
-        if marker.filled && self.data.is_unique() {
-            fill::restore(path, self.seed)?;
-        } else {
-            let mut tell = |bytes| system.tell(Progress::Filled(bytes));
-            if let Filled::Stopped(bytes) = fill::fill(path, self.seed, self.data, &mut tell)? {
-                bail!("interrupted after {}", show_bytes(bytes));
-            }
+        let mut tell = |bytes| system.tell(Progress::Filled(bytes));
+        let filled = match marker.filled && self.data.is_unique() {
+            true => fill::restore(path, self.seed, &mut tell)?,
+            false => fill::fill(path, self.seed, self.data, &mut tell)?,
+        };
+        if let Filled::Stopped(bytes) = filled {
+            bail!("interrupted after {}", show_bytes(bytes));
         }
         if self.trimmed { marker::set_filled(path, false) } else { Ok(()) }
     }

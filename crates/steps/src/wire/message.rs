@@ -490,7 +490,8 @@ impl SliceScalars {
         let most = counts.max().unwrap_or(0);
         let sums = [self.in_flight_ns, self.served_ns];
         let (least_ns, limit) = match spec.bound {
-            Bound::Time { .. } => (1, slice_limit(spec)),
+            // fio whose first I/O failed has none; a probe of times gives the sum over all of its streams.
+            Bound::Time { .. } => (u64::from(self.errors == 0), slice_limit(spec) * MOST_STREAMS),
             Bound::Bytes { .. } => (0, Duration::MAX),
         };
         let ios = read.ios.saturating_add(write.ios).saturating_add(trim.ios);
@@ -509,6 +510,8 @@ impl SliceScalars {
     }
 }
 
+/// Streams of a probe side by side, each of which adds its times to the window.
+const MOST_STREAMS: u32 = 4096;
 /// Counts and times of a slice are smaller: a PiB, thirteen days.
 const MOST_OF_SLICE: u64 = 1 << 50;
 /// As long as a million I/Os in flight take together in a minute.

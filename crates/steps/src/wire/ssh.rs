@@ -348,7 +348,9 @@ pub fn command(host: &str, remote: &str, options: &SshOptions) -> io::Result<Com
 
 /// With everything but where to and what for. ssh itself checks who can have written the configuration in ~/.ssh, and not another.
 fn bare(options: &SshOptions) -> io::Result<Command> {
-    if let Some(config) = &options.config {
+    // ssh's own words for none at all.
+    let is_none = |config: &&PathBuf| [Path::new("none"), Path::new("/dev/null")].contains(&config.as_path());
+    if let Some(config) = options.config.as_ref().filter(|config| !is_none(config)) {
         nobody_else_can_write(config, "is not used", "put a ProxyCommand there").map_err(io::Error::other)?;
     }
     let mut command = Command::new("sh");
