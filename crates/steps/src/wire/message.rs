@@ -707,8 +707,8 @@ mod tests {
             }),
             ("a start after decades", |lie| lie.window_start_ns = u64::MAX),
             ("I/Os that took years", |lie| lie.in_flight_ns = u64::MAX),
-            ("a window of 0 ns", |lie| lie.window_ns = 0),
-            ("a window of 121000000000 ns", |lie| lie.window_ns = 121_000_000_000),
+            ("a window of 0 ns", |lie| (lie.window_ns, lie.errors) = (0, 0)),
+            ("a window of 600000000000000 ns", |lie| lie.window_ns = 600_000_000_000_000),
             ("a window of 18446744073709551615 ns", |lie| lie.window_ns = u64::MAX),
             ("1000000000000 I/Os within 100000000 ns", |lie| lie.read.ios = 1_000_000_000_000),
         ];
@@ -716,6 +716,9 @@ mod tests {
             assert_eq!(told(&lie, time), Err(format!("no slice has {why}")));
         }
         assert_eq!(told(&|scalars| (scalars.window_ns, scalars.read.ios) = (0, 9), BYTES), Ok(()));
+        // fio whose first I/O failed, and a probe that adds up the times of 64 streams.
+        assert_eq!(told(&|scalars| (scalars.window_ns, scalars.errors) = (0, 1), time), Ok(()));
+        assert_eq!(told(&|scalars| scalars.window_ns = 64 * 30_000_000_000, time), Ok(()));
     }
 
     #[test]
