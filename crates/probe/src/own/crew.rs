@@ -2,7 +2,7 @@
 //! was planned, in every place: a batch across one of its ends counts by the share of its time that lies inside.
 
 use super::{Make, Work};
-use crate::{Probe, ProbeError, ProbeSpec};
+use crate::{Probe, ProbeError, ProbeSpec, Unit};
 use iotax_load::cpu::Cpu;
 use iotax_load::{Bound, Direction, Histogram, SliceResult, SliceSpec, clock};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -236,6 +236,10 @@ impl Probe for Crew {
             result.read.latency.merge(&share.times);
             result.cpu_user_ns += share.cpu.user_ns;
             result.cpu_system_ns += share.cpu.system_ns;
+        }
+        // A time that was recorded is a unit, also where it crosses an end of the window.
+        if matches!(self.spec.unit(), Ok(Unit::Time(_))) {
+            result.read.ios = result.read.latency.count();
         }
         Ok(result)
     }
