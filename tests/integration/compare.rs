@@ -64,7 +64,7 @@ fn refusals(rig: &Rig, one: &str, other: &str) {
     let folder = rig.runs().join(one);
     says(&[one, folder.to_str().unwrap()], &["given twice"]);
     says(&[one, "20000101-000000-0000"], &["no run", "iotax list"]);
-    says(&[one, other, "--fail-above", "5"], &["not a percentage", "write \"1%\""]);
+    says(&[one, other, "--fail-above", "5"], &["not a percentage", "write \"5%\""]);
     says(&[one, other, "--format", "html"], &["terminal, markdown, json"]);
     says(&[one], &["NEW"]);
     let scenario = rig.path("scenario.toml");
