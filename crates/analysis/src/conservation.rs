@@ -143,8 +143,8 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
     let found = [(true, read), (false, written)].into_iter().filter(|(_, (issued, ..))| *issued > 0.0);
     found
         .filter_map(|(of_reads, (issued, seen, others))| {
-            // Some drivers count nothing (brd, a multipath head): that is no loss, unless a hole explains it.
-            if seen == 0 && !has_unwritten(reading, at) {
+            // Some drivers count nothing (brd, a multipath head): that is no loss, unless a hole or a cache explains it.
+            if seen == 0 && cause_of_loss(reading, at, of_reads).is_none() {
                 return None;
             }
             let share = seen as f64 / issued;
@@ -402,6 +402,18 @@ mod tests {
         );
         run.warnings.push(Warning { kind: UNWRITTEN.into(), subject: "loop".into(), text: "x".into() });
         assert!(of_loop(&run).is_some());
+    }
+
+    #[test]
+    fn a_device_that_counts_nothing_is_no_loss_and_a_cache_that_answers_all_is_told() {
+        let mut run = twin::bill();
+        with_traffic(&mut run, |_| 0.0);
+        assert_eq!(told(&run), []);
+        assert!(verdicts(&run).iter().all(|(_, reason)| reason.is_none()));
+        run.start.scenario.workloads[0].jobs[0].direct = false;
+        let found = told(&run);
+        assert!(!found.is_empty() && found.iter().all(|(kind, ..)| kind == "cached"), "{found:?}");
+        assert!(found[0].2.contains("only 0.0 % of the bytes read") && found[0].2.contains("(direct=0)"));
     }
 
     #[test]
