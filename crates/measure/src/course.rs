@@ -277,8 +277,9 @@ impl Tape {
         } else {
             (self.slice_ns / 1e9 * rate.min(1e9)).clamp(1.0, 4.0 * self.depth as f64)
         };
-        let bytes = blocks as u64 * self.block;
-        Bound::Bytes { bytes: bytes.min(left.unwrap_or(u64::MAX)) }
+        // A rest that is no whole block would be issued as one.
+        let most = left.map_or(u64::MAX, |left| left / self.block * self.block);
+        Bound::Bytes { bytes: (blocks as u64 * self.block).min(most) }
     }
 
     fn add(&mut self, bound: Bound, result: &SliceResult) {
@@ -650,6 +651,7 @@ mod tests {
         let Bound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
         assert!(bytes <= 32 << 20);
         assert_eq!(tape.next(Some(3 << 20)), Bound::Bytes { bytes: 3 << 20 });
+        assert_eq!(tape.next(Some((3 << 20) - 4096)), Bound::Bytes { bytes: 2 << 20 }, "whole blocks");
         tape.rate = Some(10.0);
         assert_eq!(tape.next(None), Bound::Bytes { bytes: 1 << 20 }, "at 10 blocks a second one at a time");
     }
