@@ -436,3 +436,27 @@ fn a_run_of_ours_is_private() {
         assert_eq!(entry.metadata().unwrap().mode() & 0o077, 0, "{}", entry.path().display());
     }
 }
+
+#[test]
+fn a_consent_in_a_file_of_the_user_who_calls_sudo_is_refused_with_the_reason() {
+    if !can("root", is_root()) {
+        return;
+    }
+    let rig = Rig::new();
+    let scenario = rig.path("x.toml");
+    std::fs::write(&scenario, "destroy = [\"serial=x\"]\n[stack.a]\ntext = \"null\"\n").unwrap();
+    chown(&scenario, Some(ANOTHER_USER), None).unwrap();
+    let plan = |caller: u32| {
+        let output = rig
+            .command(&["plan", scenario.to_str().unwrap()])
+            .env("SUDO_UID", caller.to_string())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        words(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let refused = plan(ANOTHER_USER);
+    let owner = format!("owner {ANOTHER_USER} (you, but sudo runs this as root)");
+    assert!(refused.contains(&owner) && refused.contains("--destroy serial=x"), "{refused}");
+    assert!(!plan(ANOTHER_USER + 1).contains("sudo runs this"));
+}

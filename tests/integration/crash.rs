@@ -19,10 +19,15 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 /// Kills a run behind each record, and before it where an act came since the record before: an intent is written before its act.
 /// Cleans after each, and has it looked at what is left elsewhere, until one run gets through alive.
 pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize, look: &dyn Fn(&str)) {
+    killed_at_each(1, rig, args, least_records, look);
+}
+
+/// The same at each so manieth record: what `./check` has time for. The long suite kills at all of them.
+pub fn killed_at_each(every: usize, rig: &Rig, args: &[&str], least_records: usize, look: &dyn Fn(&str)) {
     let folder = rig.path("");
     std::fs::write(rig.path("theirs.txt"), "precious").unwrap();
     let before = contents(&folder);
-    for record in 0.. {
+    for record in (0..).step_by(every) {
         let mut is_intent = false;
         for side in ["after", "before"] {
             if side == "before" && is_intent {
@@ -83,15 +88,35 @@ const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "
 
 #[test]
 fn of_a_loop_and_a_file_system() {
+    kill_a_loop_and_a_file_system(3);
+}
+
+#[test]
+#[ignore = "kills at every record: ./check --lab runs it by name"]
+fn of_a_loop_and_a_file_system_at_every_record() {
+    kill_a_loop_and_a_file_system(1);
+}
+
+fn kill_a_loop_and_a_file_system(every: usize) {
     let rig = Rig::new();
     let Some(stack) = rig.loop_and_xfs() else { return };
     let args = [&["run", "--bill", &stack], QUICK].concat();
     // Intent and done of nine steps: file, fill, loop, mkfs, directory, mount, file, fill; and their undoing.
-    killed_everywhere(&rig, &args, 20, &|_| ());
+    killed_at_each(every, &rig, &args, 20, &|_| ());
 }
 
 #[test]
 fn of_a_guest() {
+    kill_a_guest(3);
+}
+
+#[test]
+#[ignore = "boots a guest at every record of its journal: ./check --lab runs it by name"]
+fn of_a_guest_at_every_record() {
+    kill_a_guest(1);
+}
+
+fn kill_a_guest(every: usize) {
     let _alone = crate::rig::alone();
     if !can_boot() {
         return;
@@ -100,7 +125,7 @@ fn of_a_guest() {
     let file = rig.file("x.img", 64);
     let stack = format!("{file} | vm(memory=256MiB)");
     let args = [&["run", &file, &stack], QUICK].concat();
-    killed_everywhere(&rig, &args, 8, &|_| ());
+    killed_at_each(every, &rig, &args, 8, &|_| ());
 }
 
 #[test]

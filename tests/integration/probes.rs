@@ -339,7 +339,7 @@ fn a_quota_of_cpu_time_is_named_and_leaves_no_verdict() {
     sshd.serve_in_group("limited", &tenth.folder.join("cgroup.procs"));
     // Longer than the 10 ms that the group gets of every 100 ms.
     let args = ["run", "cpu", "cpu @ssh:limited", "--probe", "integer", "--slice", "200ms"];
-    let args = [&args[..], &["--min-time", "8s", "--budget", "16s", "--format", "json"]].concat();
+    let args = [&args[..], &["--min-time", "8s", "--budget", "24s", "--format", "json"]].concat();
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     drop(sshd);
     assert!(output.status.success(), "{}", words(&output));

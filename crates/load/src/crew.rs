@@ -5,13 +5,16 @@
 use crate::LoadError;
 use crate::clock;
 use crate::engine::Kind;
-use crate::lane::{FlushResult, LaneResult, Resident, Setup, SliceOrder};
+use crate::lane::{FlushResult, LaneResult, LaneShort, Resident, Setup, ShortOrder, SliceOrder};
+use crate::seat::Seat;
+use crate::series::Transient;
+use crate::spec::SliceResult;
 use crate::verify::{Back, BackOrder};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -23,15 +26,29 @@ pub(crate) const PATIENCE_NS: u64 = 120_000_000_000;
 const TICK: Duration = Duration::from_millis(100);
 
 enum Order {
+    Join(Join),
+    Leave,
     Slice(SliceOrder),
+    BeginSeries(u64),
+    Series(Vec<(u32, ShortOrder)>),
+    EndSeries,
     Flush,
     Settle,
     ReadBack(BackOrder),
 }
 
+/// A lane to be made.
+struct Join {
+    start: Start,
+    setup: Box<Setup>,
+}
+
 enum Reply {
-    Ready(io::Result<Vec<&'static str>>),
+    Joined(io::Result<Vec<&'static str>>),
+    Done,
     Slice(io::Result<LaneResult>),
+    Series(io::Result<Vec<LaneShort>>),
+    Ended(Box<(SliceResult, Transient)>),
     Flushed(FlushResult),
     Settled(io::Result<()>),
     ReadBack(io::Result<Back>),
@@ -39,64 +56,149 @@ enum Reply {
 }
 
 struct Member {
-    orders: Sender<Order>,
+    orders: Sender<(u32, Order)>,
+    seat: Seat,
     beat_ns: Arc<AtomicU64>,
     thread: JoinHandle<()>,
 }
 
-/// All threads of a worker.
+/// Threads, each with a lane of every worker that they serve: what is the same for all workers (where a thread runs, what its
+/// processor has in its caches) is then no difference between them.
 pub(crate) struct Crew {
     members: Vec<Member>,
+    farewells: Sender<(usize, Reply)>,
     replies: Receiver<(usize, Reply)>,
     patience_ns: u64,
     broken: Option<String>,
+    next_lane: u32,
+}
+
+/// Lanes of a worker that have joined a crew.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    /// Their number in each thread.
+    pub(crate) lane: u32,
     /// What engines of some threads have to do without.
     pub(crate) lacks: BTreeSet<&'static str>,
 }
 
 type Start = fn(Setup) -> io::Result<Box<dyn Resident>>;
 
+/// A crew that a worker shares with others. A thread that panicked while it had it left it whole: no order is half given.
+pub(crate) fn lock(crew: &Mutex<Crew>) -> MutexGuard<'_, Crew> {
+    crew.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Crew {
-    /// Starts a thread for each set-up and waits until all are ready.
+    /// Without threads yet.
+    pub(crate) fn new() -> Crew {
+        Crew::with_patience(PATIENCE_NS)
+    }
+
+    fn with_patience(patience_ns: u64) -> Crew {
+        let (farewells, replies) = channel();
+        Crew { members: Vec::new(), farewells, replies, patience_ns, broken: None, next_lane: 0 }
+    }
+
+    /// Whether lanes may join its threads: each must sit where its thread does.
+    pub(crate) fn suits(&self, setups: &[Setup]) -> bool {
+        self.broken.is_none()
+            && setups.iter().zip(&self.members).all(|(setup, member)| setup.seat == member.seat)
+    }
+
+    /// Makes a lane in each of the first threads, of which it starts as many as there are set-ups, and waits until all are ready.
     ///
     /// # Errors
-    /// The first failure of a thread to prepare itself, behind the thread's number.
-    pub(crate) fn start(kind: &Kind, setups: Vec<Setup>) -> Result<Crew, (usize, io::Error)> {
-        Crew::start_with(kind.start, setups, PATIENCE_NS)
+    /// The first failure of a lane to prepare itself, behind the thread's number; none of them stays.
+    pub(crate) fn join(&mut self, kind: &Kind, setups: Vec<Setup>) -> Result<Joined, (usize, io::Error)> {
+        self.join_with(kind.start, setups)
     }
 
-    fn start_with(start: Start, setups: Vec<Setup>, patience_ns: u64) -> Result<Crew, (usize, io::Error)> {
-        let (sender, replies) = channel();
-        let (members, lacks) = (Vec::new(), BTreeSet::new());
-        let mut crew = Crew { members, replies, patience_ns, broken: None, lacks };
-        for (index, setup) in setups.into_iter().enumerate() {
-            let member = Member::start(index, start, setup, sender.clone());
-            crew.members.push(member.map_err(|error| (index, error))?);
+    fn join_with(&mut self, start: Start, setups: Vec<Setup>) -> Result<Joined, (usize, io::Error)> {
+        let mut joined = Joined { lane: self.next_lane, lacks: BTreeSet::new() };
+        self.next_lane += 1;
+        let mut orders = Vec::with_capacity(setups.len());
+        for (index, mut setup) in setups.into_iter().enumerate() {
+            if index == self.members.len() {
+                let member = Member::start(index, setup.seat.clone(), self.farewells.clone());
+                self.members.push(member.map_err(|error| (index, error))?);
+            }
+            setup.beat_ns = Arc::clone(&self.members[index].beat_ns);
+            orders.push(Order::Join(Join { start, setup: Box::new(setup) }));
         }
-        drop(sender);
-        let replies =
-            crew.gather(crew.members.len(), &mut || ()).map_err(|why| (0, io::Error::other(why)))?;
-        for (index, reply) in replies.into_iter().enumerate() {
-            if let Reply::Ready(ready) = reply {
-                crew.lacks.extend(ready.map_err(|error| (index, error))?);
+        let threads = orders.len();
+        let replies = self.replies_to(joined.lane, orders, &mut || ());
+        let mut failed = None;
+        for (index, reply) in replies.map_err(|error| (0, io::Error::other(error)))?.into_iter().enumerate() {
+            match reply {
+                Reply::Joined(Ok(lacks)) => joined.lacks.extend(lacks),
+                Reply::Joined(Err(error)) => failed = failed.or(Some((index, error))),
+                _ => failed = failed.or(Some((index, io::Error::other("a thread answered another order")))),
             }
         }
-        Ok(crew)
+        if failed.is_some() {
+            self.leave(joined.lane, threads);
+        }
+        failed.map_or(Ok(joined), Err)
     }
 
-    /// Threads.
-    pub(crate) fn len(&self) -> usize {
-        self.members.len()
+    /// Lanes of the first `threads` threads end. Of a broken crew they stay: one of them is stuck.
+    pub(crate) fn leave(&mut self, lane: u32, threads: usize) {
+        if self.broken.is_none() {
+            // A crew that breaks now is told of by the next order.
+            let _ = self.replies_to(lane, (0..threads).map(|_| Order::Leave).collect(), &mut || ());
+        }
     }
 
     /// Runs a slice: an order for each thread, a result from each.
     ///
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
-    pub(crate) fn slice(&mut self, orders: Vec<SliceOrder>) -> Result<Vec<LaneResult>, LoadError> {
+    pub(crate) fn slice(&mut self, lane: u32, orders: Vec<SliceOrder>) -> Result<Vec<LaneResult>, LoadError> {
         let orders = orders.into_iter().map(Order::Slice).collect();
-        self.ask(orders, &mut || (), "engine failed", |reply| match reply {
+        self.ask(lane, orders, &mut || (), "engine failed", |reply| match reply {
             Reply::Slice(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// Lanes of the first `threads` threads forget what they counted.
+    ///
+    /// # Errors
+    /// When a thread died or is stuck.
+    pub(crate) fn begin_series(&mut self, lane: u32, threads: usize, bin_ns: u64) -> Result<(), LoadError> {
+        let orders = (0..threads).map(|_| Order::BeginSeries(bin_ns)).collect();
+        self.ask(lane, orders, &mut || (), "series", |reply| matches!(reply, Reply::Done).then_some(Ok(())))?;
+        Ok(())
+    }
+
+    /// Runs slices of several lanes one after the other: for each thread those that it has a part in, with their lanes.
+    ///
+    /// # Errors
+    /// As [`Crew::slice`].
+    pub(crate) fn series(
+        &mut self,
+        orders: Vec<Vec<(u32, ShortOrder)>>,
+    ) -> Result<Vec<Vec<LaneShort>>, LoadError> {
+        let orders = orders.into_iter().map(Order::Series).collect();
+        self.ask(0, orders, &mut || (), "engine failed", |reply| match reply {
+            Reply::Series(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// What lanes of the first `threads` threads counted since then.
+    ///
+    /// # Errors
+    /// When a thread died or is stuck.
+    pub(crate) fn end_series(
+        &mut self,
+        lane: u32,
+        threads: usize,
+    ) -> Result<Vec<(SliceResult, Transient)>, LoadError> {
+        let orders = (0..threads).map(|_| Order::EndSeries).collect();
+        self.ask(lane, orders, &mut || (), "series", |reply| match reply {
+            Reply::Ended(ended) => Some(Ok(*ended)),
             _ => None,
         })
     }
@@ -105,9 +207,9 @@ impl Crew {
     ///
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
-    pub(crate) fn flush(&mut self, threads: usize) -> Result<Vec<FlushResult>, LoadError> {
+    pub(crate) fn flush(&mut self, lane: u32, threads: usize) -> Result<Vec<FlushResult>, LoadError> {
         let orders = (0..threads).map(|_| Order::Flush).collect();
-        self.ask(orders, &mut || (), "fsync", |reply| match reply {
+        self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
             Reply::Flushed(result) => Some(Ok(result)),
             _ => None,
         })
@@ -117,9 +219,9 @@ impl Crew {
     ///
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
-    pub(crate) fn settle(&mut self, threads: usize) -> Result<Vec<io::Result<()>>, LoadError> {
+    pub(crate) fn settle(&mut self, lane: u32, threads: usize) -> Result<Vec<io::Result<()>>, LoadError> {
         let orders = (0..threads).map(|_| Order::Settle).collect();
-        self.ask(orders, &mut || (), "fsync", |reply| match reply {
+        self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
             Reply::Settled(result) => Some(Ok(result)),
             _ => None,
         })
@@ -131,11 +233,12 @@ impl Crew {
     /// When a thread died or is stuck, or has no memory.
     pub(crate) fn read_back(
         &mut self,
+        lane: u32,
         orders: Vec<BackOrder>,
         watch: &mut dyn FnMut(),
     ) -> Result<Vec<Back>, LoadError> {
         let orders = orders.into_iter().map(Order::ReadBack).collect();
-        self.ask(orders, watch, "what was written cannot be read back", |reply| match reply {
+        self.ask(lane, orders, watch, "what was written cannot be read back", |reply| match reply {
             Reply::ReadBack(result) => Some(result),
             _ => None,
         })
@@ -145,18 +248,14 @@ impl Crew {
     /// of what.
     fn ask<T>(
         &mut self,
+        lane: u32,
         orders: Vec<Order>,
         watch: &mut dyn FnMut(),
         failed: &str,
         pick: fn(Reply) -> Option<io::Result<T>>,
     ) -> Result<Vec<T>, LoadError> {
-        self.check()?;
-        let threads = orders.len();
-        for (index, order) in orders.into_iter().enumerate() {
-            self.tell(index, order);
-        }
-        let mut results = Vec::with_capacity(threads);
-        for reply in self.gather(threads, watch).map_err(LoadError::Thread)? {
+        let mut results = Vec::with_capacity(orders.len());
+        for reply in self.replies_to(lane, orders, watch)? {
             match pick(reply) {
                 Some(Ok(result)) => results.push(result),
                 Some(Err(error)) => return Err(self.give_up(format!("{failed}: {error}"))),
@@ -164,6 +263,20 @@ impl Crew {
             }
         }
         Ok(results)
+    }
+
+    fn replies_to(
+        &mut self,
+        lane: u32,
+        orders: Vec<Order>,
+        watch: &mut dyn FnMut(),
+    ) -> Result<Vec<Reply>, LoadError> {
+        self.check()?;
+        let threads = orders.len();
+        for (index, order) in orders.into_iter().enumerate() {
+            self.tell(index, lane, order);
+        }
+        self.gather(threads, watch).map_err(LoadError::Thread)
     }
 
     fn check(&self) -> Result<(), LoadError> {
@@ -178,11 +291,11 @@ impl Crew {
         LoadError::Thread(why)
     }
 
-    fn tell(&self, index: usize, order: Order) {
+    fn tell(&self, index: usize, lane: u32, order: Order) {
         let member = &self.members[index];
         member.beat_ns.store(clock::now(), Ordering::Relaxed);
         // A thread that is gone has said so, and gather hears it.
-        let _ = member.orders.send(order);
+        let _ = member.orders.send((lane, order));
     }
 
     /// One reply of each of the first `threads` threads, in their order; `watch` looks on.
@@ -203,7 +316,7 @@ impl Crew {
 
     fn note(&mut self, index: usize, reply: Reply, replies: &mut [Option<Reply>]) -> Result<(), String> {
         match (reply, replies.get_mut(index)) {
-            // It ends after its answer when it could not prepare itself.
+            // It ends after its answer when it could not take its seat.
             (Reply::Gone, Some(Some(_))) => self.broken = Some(format!("thread {index} has ended")),
             (Reply::Gone, _) => self.lost(format!("thread {index} ended by a panic"))?,
             (reply, Some(place)) => *place = Some(reply),
@@ -243,20 +356,15 @@ impl Drop for Crew {
 }
 
 impl Member {
-    fn start(
-        index: usize,
-        start: Start,
-        setup: Setup,
-        replies: Sender<(usize, Reply)>,
-    ) -> io::Result<Member> {
+    fn start(index: usize, seat: Seat, replies: Sender<(usize, Reply)>) -> io::Result<Member> {
         let (orders, inbox) = channel();
-        let beat_ns = setup.beat_ns.clone();
-        beat_ns.store(clock::now(), Ordering::Relaxed);
+        let beat_ns = Arc::new(AtomicU64::new(clock::now()));
         let farewell = Farewell { index, replies };
+        let sits = seat.clone();
         let thread = std::thread::Builder::new()
             .name(format!("iotax-load-{index}"))
-            .spawn(move || serve(start, setup, &inbox, &farewell))?;
-        Ok(Member { orders, beat_ns, thread })
+            .spawn(move || serve(&sits, &inbox, &farewell))?;
+        Ok(Member { orders, seat, beat_ns, thread })
     }
 }
 
@@ -279,21 +387,58 @@ impl Drop for Farewell {
     }
 }
 
-/// The life of a thread: prepare, then slice by slice until the worker is dropped.
-fn serve(start: Start, setup: Setup, inbox: &Receiver<Order>, farewell: &Farewell) {
-    let mut lane = match setup.seat.take().and_then(|()| start(setup)) {
-        Ok(lane) => lane,
-        Err(error) => return farewell.reply(Reply::Ready(Err(error))),
-    };
-    farewell.reply(Reply::Ready(Ok(lane.lacks())));
-    while let Ok(order) = inbox.recv() {
-        match order {
-            Order::Slice(order) => farewell.reply(Reply::Slice(lane.slice(&order))),
-            Order::Flush => farewell.reply(Reply::Flushed(lane.flush())),
-            Order::Settle => farewell.reply(Reply::Settled(lane.settle())),
-            Order::ReadBack(order) => farewell.reply(Reply::ReadBack(lane.read_back(&order))),
+/// The life of a thread: order by order until the crew is dropped.
+fn serve(seat: &Seat, inbox: &Receiver<(u32, Order)>, farewell: &Farewell) {
+    if let Err(error) = seat.take() {
+        return farewell.reply(Reply::Joined(Err(error)));
+    }
+    let mut lanes: BTreeMap<u32, Box<dyn Resident>> = BTreeMap::new();
+    while let Ok((number, order)) = inbox.recv() {
+        let reply = match (order, lanes.get_mut(&number)) {
+            (Order::Join(Join { start, setup }), _) => Reply::Joined(start(*setup).map(|lane| {
+                let lacks = lane.lacks();
+                lanes.insert(number, lane);
+                lacks
+            })),
+            (Order::Leave, _) => {
+                lanes.remove(&number);
+                Reply::Done
+            }
+            (Order::Series(orders), _) => Reply::Series(series(&mut lanes, &orders)),
+            (Order::BeginSeries(bin_ns), Some(lane)) => {
+                lane.begin_series(bin_ns);
+                Reply::Done
+            }
+            (Order::EndSeries, Some(lane)) => Reply::Ended(Box::new(lane.end_series())),
+            (Order::Slice(order), Some(lane)) => Reply::Slice(lane.slice(&order)),
+            (Order::Flush, Some(lane)) => Reply::Flushed(lane.flush()),
+            (Order::Settle, Some(lane)) => Reply::Settled(lane.settle()),
+            (Order::ReadBack(order), Some(lane)) => Reply::ReadBack(lane.read_back(&order)),
+            (_, None) => Reply::Done,
+        };
+        farewell.reply(reply);
+    }
+}
+
+/// Slices one after the other. All threads of a slice pass its gate, or those that do would wait for ever: of a thread whose
+/// engine has failed too.
+fn series(
+    lanes: &mut BTreeMap<u32, Box<dyn Resident>>,
+    orders: &[(u32, ShortOrder)],
+) -> io::Result<Vec<LaneShort>> {
+    let mut done = Vec::with_capacity(orders.len());
+    let mut failed = None;
+    for (number, order) in orders {
+        match lanes.get_mut(number).filter(|_| failed.is_none()).map(|lane| lane.short_slice(order)) {
+            Some(Ok(short)) => done.push(short),
+            Some(Err(error)) => failed = Some(error),
+            None => {
+                order.gate.abort.store(true, Ordering::Relaxed);
+                order.gate.pass();
+            }
         }
     }
+    failed.map_or(Ok(done), Err)
 }
 
 #[cfg(test)]
@@ -366,15 +511,16 @@ mod tests {
     }
 
     fn slice(crew: &mut Crew) -> Result<Vec<LaneResult>, LoadError> {
-        let gate = Arc::new(Gate::new(crew.len(), None));
+        let gate = Arc::new(Gate::new(crew.members.len(), None));
         let order = |_| SliceOrder { stop: Stop::Blocks(1), gate: gate.clone() };
-        crew.slice((0..crew.len()).map(order).collect())
+        crew.slice(0, (0..crew.members.len()).map(order).collect())
     }
 
     #[test]
     fn a_stuck_thread_is_given_up_and_the_crew_with_it() {
         let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Stuck(Vec::new())));
-        let mut crew = Crew::start_with(start, vec![setup()], 50_000_000).unwrap();
+        let mut crew = Crew::with_patience(50_000_000);
+        crew.join_with(start, vec![setup()]).unwrap();
         let words = slice(&mut crew).unwrap_err().to_string();
         assert_eq!(words, "a load thread stopped: no I/O came back for 0.05 s");
         assert_eq!(slice(&mut crew).unwrap_err().to_string(), words);
@@ -385,7 +531,8 @@ mod tests {
     #[test]
     fn a_panic_in_a_thread_is_an_error() {
         let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Panicking));
-        let mut crew = Crew::start_with(start, vec![setup(), setup()], PATIENCE_NS).unwrap();
+        let mut crew = Crew::new();
+        crew.join_with(start, vec![setup(), setup()]).unwrap();
         let words = slice(&mut crew).unwrap_err().to_string();
         assert!(words.contains("ended by a panic"), "{words}");
     }
@@ -393,7 +540,8 @@ mod tests {
     #[test]
     fn an_engine_that_fails_is_an_error() {
         let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Broken));
-        let mut crew = Crew::start_with(start, vec![setup()], PATIENCE_NS).unwrap();
+        let mut crew = Crew::new();
+        crew.join_with(start, vec![setup()]).unwrap();
         let words = slice(&mut crew).unwrap_err().to_string();
         assert!(words.contains("engine failed: Bad file descriptor"), "{words}");
         assert!(slice(&mut crew).is_err());
@@ -402,8 +550,7 @@ mod tests {
     #[test]
     fn a_thread_that_cannot_prepare_itself_says_why() {
         let start: Start = |_| Err(io::Error::other("no memory for it"));
-        let failed = Crew::start_with(start, vec![setup(), setup()], PATIENCE_NS);
-        let (thread, error) = failed.err().unwrap();
+        let (thread, error) = Crew::new().join_with(start, vec![setup(), setup()]).unwrap_err();
         assert_eq!((thread, error.to_string()), (0, "no memory for it".into()));
     }
 }

@@ -12,6 +12,7 @@ use crate::offsets::{Cursor, Offsets, Region};
 use crate::pace::Pace;
 use crate::random::Random;
 use crate::seat::Seat;
+use crate::series::{ShortLength, Transient};
 use crate::source::Source;
 use crate::spec::{Direction, SliceResult};
 use crate::stamps::Stamps;
@@ -56,6 +57,18 @@ pub(crate) trait Resident {
     /// When the engine itself fails; the lane is then of no more use.
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult>;
 
+    /// Forgets what was counted: a series begins, whose transient has bins of `bin_ns`.
+    fn begin_series(&mut self, bin_ns: u64);
+
+    /// Runs one slice of a series and leaves the queue empty. What it counts beside its own I/Os is kept for [`Resident::end_series`].
+    ///
+    /// # Errors
+    /// As [`Resident::slice`].
+    fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort>;
+
+    /// What the slices since [`Resident::begin_series`] counted together, but for windows, and how their rates began.
+    fn end_series(&mut self) -> (SliceResult, Transient);
+
     /// What its engine has to do without.
     fn lacks(&self) -> Vec<&'static str>;
 
@@ -90,6 +103,25 @@ pub(crate) struct SliceOrder {
     pub(crate) gate: Arc<Gate>,
 }
 
+/// One slice of a series, for one thread.
+pub(crate) struct ShortOrder {
+    pub(crate) length: ShortLength,
+    pub(crate) gate: Arc<Gate>,
+}
+
+/// What one thread counted in a slice of a series.
+#[derive(Debug)]
+pub(crate) struct LaneShort {
+    pub(crate) start_ns: u64,
+    /// From one look that found completions to another.
+    pub(crate) window_ns: Range<u64>,
+    pub(crate) ios: u64,
+    /// When the queue was empty.
+    pub(crate) drained_ns: u64,
+    /// As [`LaneResult::aborted`].
+    pub(crate) aborted: bool,
+}
+
 /// What one thread measured in a slice.
 #[derive(Debug)]
 pub(crate) struct LaneResult {
@@ -102,6 +134,35 @@ pub(crate) struct LaneResult {
     pub(crate) drained_ns: u64,
     /// Ended early, because some thread found that the target does nothing but fail.
     pub(crate) aborted: bool,
+}
+
+/// The window of a slice of a series. It begins and ends with I/Os that complete: a window cut at a time of the clock would
+/// always hold a fraction of an I/O too few (it begins where an I/O does), and at depth 1 that is a tenth of a short slice. The
+/// ratio of all I/Os to all windows is then that of a renewal process stopped at a completion (Wald's identity).
+struct ShortWindow {
+    start_ns: u64,
+    length: ShortLength,
+    begun_ns: Option<u64>,
+    ended_ns: Option<u64>,
+}
+
+impl ShortWindow {
+    /// A look found completions.
+    fn look(&mut self, now_ns: u64, tally: &mut Tally) {
+        let ShortLength { discard_ns, window_ns } = self.length;
+        let begin_ns = self.start_ns.saturating_add(discard_ns);
+        match (self.begun_ns, self.ended_ns) {
+            (None, _) if now_ns >= begin_ns => {
+                self.begun_ns = Some(now_ns);
+                tally.open_window(self.start_ns, now_ns);
+            }
+            (Some(_), None) if now_ns >= begin_ns.saturating_add(window_ns) => {
+                self.ended_ns = Some(now_ns);
+                tally.close_window(now_ns);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// How an fsync went.
@@ -142,6 +203,9 @@ pub(crate) struct Lane<E: Engine> {
     syncs_in_flight: u32,
     first_submit_ns: Option<u64>,
     tally: Tally,
+    transient: Transient,
+    /// Of the slices of a series.
+    series_cpu: Cpu,
     stamps: Stamps,
     checks: Option<Checks>,
     beat_ns: Arc<AtomicU64>,
@@ -183,17 +247,20 @@ impl<E: Engine + 'static> Lane<E> {
             syncs_in_flight: 0,
             first_submit_ns: None,
             tally: Tally::new(&setup.job),
+            transient: Transient::default(),
+            series_cpu: Cpu::default(),
             stamps: Stamps::new(),
             checks: setup.ledger.map(|ledger| Checks::new(ledger, setup.depth)),
             beat_ns: setup.beat_ns,
         })
     }
 
-    /// Runs until the slice has ended and the queue is empty; tells when that was.
-    fn run(&mut self, end_ns: u64, gate: &Gate) -> io::Result<u64> {
+    /// Runs until the slice has ended and the queue is empty; tells when that was. A slice of a series ends with its window.
+    fn run(&mut self, end_ns: u64, mut window: Option<&mut ShortWindow>, gate: &Gate) -> io::Result<u64> {
         let mut now_ns = self.stamps.now();
         loop {
-            let open = now_ns < end_ns && !gate.abort.load(Ordering::Relaxed);
+            let ended = window.as_ref().map_or(now_ns >= end_ns, |window| window.ended_ns.is_some());
+            let open = !ended && !gate.abort.load(Ordering::Relaxed);
             let next_start_ns = if open { self.issue(now_ns) } else { None };
             let until_ns = earliest(next_start_ns.map(|at| at.min(end_ns)), self.holder.next_due_ns());
             if self.in_flight == 0 && until_ns.is_none() {
@@ -205,7 +272,10 @@ impl<E: Engine + 'static> Lane<E> {
             let busy = self.slots.len() - self.ready.len() - self.syncs_in_flight as usize;
             self.tally.looked(now_ns..looked_ns, busy as u64, self.deep && !self.done.is_empty());
             now_ns = looked_ns;
-            self.collect(now_ns);
+            match &mut window {
+                None => self.collect(now_ns),
+                Some(window) => self.collect_in_series(now_ns, window),
+            }
             self.stamps.anchor_in_time(now_ns);
             if self.tally.only_fails() {
                 gate.abort.store(true, Ordering::Relaxed);
@@ -323,6 +393,18 @@ impl<E: Engine + 'static> Lane<E> {
         }
     }
 
+    /// The same in a slice of a series, whose window may begin or end with it.
+    #[inline]
+    fn collect_in_series(&mut self, now_ns: u64, window: &mut ShortWindow) {
+        let before = self.tally.completed();
+        self.collect(now_ns);
+        let ios = self.tally.completed() - before;
+        if ios > 0 && window.ended_ns.is_none() {
+            self.transient.add(now_ns.saturating_sub(window.start_ns), ios);
+            window.look(now_ns, &mut self.tally);
+        }
+    }
+
     #[inline]
     fn beat(&self, at_ns: u64) {
         let patience_ns = if self.syncs_in_flight > 0 { SYNC_PATIENCE_NS } else { 0 };
@@ -357,8 +439,15 @@ impl<E: Engine + 'static> Lane<E> {
     }
 
     fn result(&mut self, start_ns: u64, drained_ns: u64, aborted: bool, cpu: Cpu) -> LaneResult {
+        let measured = self.measured(cpu);
+        let (first_submit_ns, last_release_ns) = (self.first_submit_ns, self.tally.last_release_ns);
+        LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
+    }
+
+    /// All that was counted since it was forgotten, but windows and flushes.
+    fn measured(&mut self, cpu: Cpu) -> SliceResult {
         let tally = &mut self.tally;
-        let measured = SliceResult {
+        SliceResult {
             read: trimmed(&tally.read),
             write: trimmed(&tally.write),
             trim: trimmed(&tally.trim),
@@ -373,9 +462,7 @@ impl<E: Engine + 'static> Lane<E> {
             errors: tally.errors,
             first_error: tally.first_error.take(),
             ..SliceResult::default()
-        };
-        let (first_submit_ns, last_release_ns) = (self.first_submit_ns, tally.last_release_ns);
-        LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
+        }
     }
 }
 
@@ -390,7 +477,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
             Stop::Time { .. } => window(start_ns, order.stop).end,
             Stop::Blocks(_) => u64::MAX,
         };
-        let ran = self.run(end_ns, &order.gate);
+        let ran = self.run(end_ns, None, &order.gate);
         if ran.is_err() {
             order.gate.abort.store(true, Ordering::Relaxed);
         }
@@ -401,6 +488,43 @@ impl<E: Engine + 'static> Resident for Lane<E> {
             self.tell_overtaken(end_ns, drained_ns);
         }
         Ok(self.result(start_ns, drained_ns, aborted, cpu))
+    }
+
+    fn begin_series(&mut self, bin_ns: u64) {
+        self.tally.clear();
+        self.transient = Transient::new(bin_ns);
+        self.series_cpu = Cpu::default();
+    }
+
+    fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort> {
+        let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
+        self.source.restart(u64::MAX);
+        let ios = self.tally.ios();
+        let start_ns = order.gate.pass();
+        self.tally.shut_window();
+        self.transient.begin();
+        let mut window = ShortWindow { start_ns, length: order.length, begun_ns: None, ended_ns: None };
+        let ran = self.run(u64::MAX, Some(&mut window), &order.gate);
+        if ran.is_err() {
+            order.gate.abort.store(true, Ordering::Relaxed);
+        }
+        let drained_ns = ran?;
+        self.series_cpu =
+            self.series_cpu.plus(Cpu::of_thread().plus(self.engine.helpers_cpu()).since(before));
+        // Of a target that does nothing but fail there is none.
+        let window_ns = window.begun_ns.unwrap_or(drained_ns)..window.ended_ns.unwrap_or(drained_ns);
+        Ok(LaneShort {
+            start_ns,
+            window_ns,
+            ios: self.tally.ios() - ios,
+            drained_ns,
+            aborted: order.gate.abort.load(Ordering::Relaxed),
+        })
+    }
+
+    fn end_series(&mut self) -> (SliceResult, Transient) {
+        let cpu = self.series_cpu;
+        (self.measured(cpu), std::mem::take(&mut self.transient))
     }
 
     fn lacks(&self) -> Vec<&'static str> {

@@ -118,6 +118,32 @@ impl Tally {
         self.window_ns = window_ns;
     }
 
+    /// A slice of a series has begun: nothing counts before its window.
+    pub(crate) fn shut_window(&mut self) {
+        self.window_ns = u64::MAX..u64::MAX;
+    }
+
+    /// The window of a slice of a series begins behind the completions of this look; the slice began at `start_ns`.
+    pub(crate) fn open_window(&mut self, start_ns: u64, now_ns: u64) {
+        self.short_ns = now_ns.saturating_sub(start_ns);
+        self.window_ns = now_ns..u64::MAX;
+    }
+
+    /// It ends with the completions of this look.
+    pub(crate) fn close_window(&mut self, now_ns: u64) {
+        self.window_ns.end = now_ns;
+    }
+
+    /// I/Os of all windows so far.
+    pub(crate) fn ios(&self) -> u64 {
+        self.read.ios + self.write.ios + self.trim.ios
+    }
+
+    /// All I/Os so far that ended as they should, outside of windows too.
+    pub(crate) fn completed(&self) -> u64 {
+        self.ios() + self.discarded_ios
+    }
+
     /// An I/O was issued so long behind the look before.
     #[inline]
     pub(crate) fn issued_behind(&mut self, ns: u64) {

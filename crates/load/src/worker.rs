@@ -3,13 +3,14 @@
 //! any thread starts.
 
 use crate::buffer::Needs;
-use crate::crew::Crew;
+use crate::crew::{self, Crew, Joined};
 use crate::engine::{self, Trial};
 use crate::gate::{Begin, Gate};
 use crate::lane::{FlushResult, LaneResult, Setup, SliceOrder, Stop};
 use crate::offsets::{Cursor, Shared};
 use crate::pace::{self, Pace, Schedule};
 use crate::seat::Seat;
+use crate::series::Transient;
 use crate::source::share_out;
 use crate::spec::{Bound, LoadError, SliceResult, SliceSpec, TargetSpec};
 use crate::stamps::Stamps;
@@ -17,8 +18,8 @@ use crate::target::Target;
 use crate::verify::{self, BackOrder, Found, Ledger, Verified};
 use crate::{Chosen, EngineName, Hold, Job, Stamping, clock};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Most threads of a worker.
 const MAX_THREADS: u64 = 4096;
@@ -36,7 +37,10 @@ const MAX_HOLD_NS: u64 = 60_000_000_000;
 /// frees everything, unless an I/O does not come back: its thread and memory then stay until it does.
 pub struct Worker {
     chosen: Chosen,
-    crew: Crew,
+    /// Shared with workers that were prepared beside this one.
+    crew: Arc<Mutex<Crew>>,
+    /// Its lanes in the threads of the crew.
+    lane: u32,
     /// In the order in which the threads go round them: thread i works on target i modulo their number.
     targets: Vec<Target>,
     /// Block size of each thread's job.
@@ -66,6 +70,20 @@ impl Worker {
         jobs: &[Job],
         engine: Option<EngineName>,
     ) -> Result<Worker, LoadError> {
+        Worker::prepare_beside(None, targets, jobs, engine)
+    }
+
+    /// The same in the threads of another worker, where its jobs let them sit in the same places: slices of both may then
+    /// follow each other in a series without a thread being woken. A thread of either that is stuck ends both.
+    ///
+    /// # Errors
+    /// As [`Worker::prepare`].
+    pub fn prepare_beside(
+        other: Option<&Worker>,
+        targets: &[TargetSpec],
+        jobs: &[Job],
+        engine: Option<EngineName>,
+    ) -> Result<Worker, LoadError> {
         check_jobs(jobs)?;
         check_memory(jobs, targets.len())?;
         let inspected = inspect(targets)?;
@@ -77,16 +95,20 @@ impl Worker {
         let setups = setups(&fitted, &verify::ledgers(&fitted, chosen.name)?, chosen.name)?;
         let ledgers = setups.iter().map(|setup| setup.ledger.clone()).collect();
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
-        let crew = Crew::start(chosen.name.kind(), setups).map_err(|(thread, error)| {
-            inspected[thread % inspected.len()].system("start load threads on", error)
-        })?;
-        if !crew.lacks.is_empty() {
-            let lacks: Vec<&str> = crew.lacks.iter().copied().collect();
+        let shared = other.map(|other| &other.crew).filter(|crew| crew::lock(crew).suits(&setups));
+        let crew = shared.map_or_else(|| Arc::new(Mutex::new(Crew::new())), Arc::clone);
+        let Joined { lane, lacks } =
+            crew::lock(&crew).join(chosen.name.kind(), setups).map_err(|(thread, error)| {
+                inspected[thread % inspected.len()].system("start load threads on", error)
+            })?;
+        if !lacks.is_empty() {
+            let lacks: Vec<&str> = lacks.into_iter().collect();
             chosen.why += &format!("; without {}", lacks.join(", without "));
         }
         Ok(Worker {
             chosen,
             crew,
+            lane,
             targets: inspected,
             block_sizes,
             ledgers,
@@ -104,7 +126,48 @@ impl Worker {
 
     /// Load threads, of all targets together.
     pub fn threads(&self) -> usize {
-        self.crew.len()
+        self.block_sizes.len()
+    }
+
+    /// Whether a job has a rate.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.paced
+    }
+
+    pub(crate) fn crew(&self) -> &Arc<Mutex<Crew>> {
+        &self.crew
+    }
+
+    pub(crate) fn lane(&self) -> u32 {
+        self.lane
+    }
+
+    pub(crate) fn begin_series(&self, bin_ns: u64) -> Result<(), LoadError> {
+        crew::lock(&self.crew).begin_series(self.lane, self.threads(), bin_ns)
+    }
+
+    /// What its threads counted in a series, but for windows.
+    pub(crate) fn end_series(&self) -> Result<(SliceResult, Transient), LoadError> {
+        let lanes = crew::lock(&self.crew).end_series(self.lane, self.threads())?;
+        let (mut sum, mut transient) = (SliceResult::default(), Transient::default());
+        for (thread, (mut measured, of_thread)) in lanes.into_iter().enumerate() {
+            measured.first_error = measured.first_error.map(|words| self.said_by(thread, &words));
+            self.add(&mut sum, thread, &measured);
+            transient.merge(&of_thread);
+        }
+        Ok((sum, transient))
+    }
+
+    /// With what a thread measured, of its target too.
+    fn add(&self, sum: &mut SliceResult, thread: usize, measured: &SliceResult) {
+        sum.add(measured);
+        if self.targets.len() > 1 {
+            sum.targets.resize(self.targets.len(), (0, 0));
+            let (ios, bytes) = &mut sum.targets[thread % self.targets.len()];
+            for direction in measured.directions() {
+                (*ios, *bytes) = (*ios + direction.ios, *bytes + direction.bytes);
+            }
+        }
     }
 
     /// Runs one slice and leaves the queue empty.
@@ -118,21 +181,12 @@ impl Worker {
         let late_ns = self.most_late_ns(spec.bound, discard_ns);
         let begin = spec.begin_ns.map(|at_ns| Begin { at_ns, latest_ns: at_ns.saturating_add(late_ns) });
         let orders = self.orders(spec.bound, discard_ns, begin)?;
-        let mut lanes = self.crew.slice(orders)?;
+        let mut lanes = crew::lock(&self.crew).slice(self.lane, orders)?;
         let mut result = SliceResult::default();
         for (thread, lane) in lanes.iter_mut().enumerate() {
             let words = lane.measured.first_error.take();
             lane.measured.first_error = words.map(|words| self.said_by(thread, &words));
-            result.add(&lane.measured);
-        }
-        if self.targets.len() > 1 {
-            result.targets = vec![(0, 0); self.targets.len()];
-            for (thread, lane) in lanes.iter().enumerate() {
-                let (ios, bytes) = &mut result.targets[thread % self.targets.len()];
-                for direction in lane.measured.directions() {
-                    (*ios, *bytes) = (*ios + direction.ios, *bytes + direction.bytes);
-                }
-            }
+            self.add(&mut result, thread, &lane.measured);
         }
         if lanes.iter().any(|lane| lane.aborted) {
             let (errors, first) = (result.errors, result.first_error.unwrap_or_default());
@@ -167,7 +221,7 @@ impl Worker {
     ) -> Result<Verified, LoadError> {
         let begin_ns = clock::now();
         if read && self.cached {
-            let settled = self.crew.settle(self.targets.len())?;
+            let settled = crew::lock(&self.crew).settle(self.lane, self.targets.len())?;
             for (target, result) in self.targets.iter().zip(settled) {
                 result.map_err(|error| target.system("write the page cache of", error))?;
             }
@@ -181,7 +235,7 @@ impl Worker {
                 stop.store(true, Ordering::Relaxed);
             }
         };
-        let parts = self.crew.read_back(orders, &mut watch)?;
+        let parts = crew::lock(&self.crew).read_back(self.lane, orders, &mut watch)?;
         let whole = done.load(Ordering::Relaxed) == total;
         let (load, back) =
             parts.into_iter().fold((Found::default(), Found::default()), |(load, back), part| {
@@ -272,7 +326,7 @@ impl Worker {
     }
 
     fn flush(&mut self, result: &mut SliceResult) -> Result<(), LoadError> {
-        let flushed = self.crew.flush(self.targets.len())?;
+        let flushed = crew::lock(&self.crew).flush(self.lane, self.targets.len())?;
         for (thread, one) in flushed.iter().enumerate() {
             result.cpu_user_ns += one.cpu.user_ns;
             result.cpu_system_ns += one.cpu.system_ns;
@@ -284,6 +338,12 @@ impl Worker {
         }
         result.flush_ns = time_of(&flushed);
         Ok(())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        crew::lock(&self.crew).leave(self.lane, self.threads());
     }
 }
 

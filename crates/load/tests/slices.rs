@@ -3,7 +3,10 @@
 
 mod common;
 
-use iotax_load::{Bound, EngineName, Hold, Job, LoadError, Rw, SliceResult, SliceSpec, TargetSpec, Worker};
+use iotax_load::{
+    Bound, EngineName, Hold, Job, LoadError, Rw, SeriesSpec, ShortLength, SliceResult, SliceSpec, TargetSpec,
+    Worker, run_series,
+};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
@@ -681,4 +684,76 @@ fn trims_of_a_device_reach_the_file_below() {
     assert_eq!((result.trim.ios, result.errors), (128, 0));
     assert_eq!(kept, (0..128).collect::<Vec<_>>());
     assert!(refused.contains("discard_granularity"), "{refused}");
+}
+
+#[test]
+fn workers_take_turns_in_a_series_and_share_their_threads() {
+    let (first, second) = (file_of(1024 * KIB), file_of(1024 * KIB));
+    let threads_here = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
+        let jobs = [Job { numjobs: 2, iodepth: 4, ..buffered(Rw::RandRead) }];
+        let Some(a) = worker(first.path(), &jobs, engine) else { continue };
+        let before = threads_here();
+        let b = Worker::prepare_beside(Some(&a), &[target(second.path())], &jobs, Some(engine)).unwrap();
+        assert!(engine != EngineName::Sync || threads_here() <= before, "no thread of its own");
+        let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
+        let order = [0, 1, 1, 0, 1, 0, 0, 1].repeat(4);
+        let spec = SeriesSpec { order: order.clone(), lengths: vec![length; 2], bin_ns: MS / 20 };
+        let done = run_series(&[&a, &b], &spec).unwrap();
+        assert_eq!(done.slices.iter().map(|slice| slice.worker).collect::<Vec<_>>(), order);
+        for (number, (sum, transient)) in done.sums.iter().zip(&done.transients).enumerate() {
+            let ours: Vec<_> = done.slices.iter().filter(|slice| slice.worker == number).collect();
+            assert_eq!(sum.read.ios, ours.iter().map(|slice| slice.ios).sum::<u64>());
+            assert!(sum.read.latency.count().abs_diff(sum.read.ios) <= 16 * 8 + sum.discarded_ios);
+            assert!(ours.iter().all(|slice| slice.ios > 0 && slice.took_ns >= slice.window_ns), "{ours:?}");
+            assert_eq!((sum.errors, transient.slices), (0, (a.threads() * ours.len()) as u64));
+            assert!(transient.ios[4] > 0, "{engine}: {transient:?}");
+        }
+        let pairs = done.slices.windows(2);
+        assert!(
+            pairs.clone().all(|pair| pair[1].start_ns >= pair[0].start_ns + pair[0].took_ns),
+            "one at a time"
+        );
+        // A slice of the usual kind, and the end of one worker, leave the other as it was.
+        drop(a);
+        let mut b = b;
+        assert!(b.slice(&TIMED).unwrap().read.ios > 0);
+        let alone = SeriesSpec { order: vec![0; 3], lengths: vec![length], ..spec };
+        assert!(run_series(&[&b], &alone).unwrap().sums[0].read.ios > 0);
+    }
+}
+
+#[test]
+fn windows_of_a_series_count_whole_cycles_at_depth_1() {
+    // Each I/O takes 200 us: a window of 1 ms that was cut by the clock would hold 4.5 of them in the mean.
+    let file = file_of(1024 * KIB);
+    let slow = |ns| TargetSpec { hold: Hold { ns, ..Hold::default() }, ..target(file.path()) };
+    let jobs = [Job { iodepth: 1, ..buffered(Rw::RandRead) }];
+    let [a, b] =
+        [200_000, 260_000].map(|ns| Worker::prepare(&[slow(ns)], &jobs, Some(EngineName::Null)).unwrap());
+    let length = ShortLength { discard_ns: 0, window_ns: MS };
+    let spec = SeriesSpec { order: [0, 1, 1, 0].repeat(50), lengths: vec![length; 2], bin_ns: MS / 10 };
+    let done = run_series(&[&a, &b], &spec).unwrap();
+    let time_of_one = |sum: &SliceResult| sum.window_ns as f64 / sum.read.ios as f64;
+    let ratio = time_of_one(&done.sums[1]) / time_of_one(&done.sums[0]);
+    assert!((ratio / 1.3 - 1.0).abs() < 0.05, "{ratio}");
+    let (sum_ns, number) = done.transients[0].cycles[2];
+    assert!(number >= 90 && sum_ns / number >= 200_000, "{sum_ns} {number}");
+}
+
+#[test]
+fn a_series_refuses_what_it_cannot_run() {
+    let file = file_of(64 * KIB);
+    let paced = Job { rate_iops: Some(1000), ..buffered(Rw::RandRead) };
+    let (paced, plain) = (
+        worker(file.path(), &[paced], EngineName::Null).unwrap(),
+        worker(file.path(), &[buffered(Rw::RandRead)], EngineName::Null).unwrap(),
+    );
+    let length = ShortLength { discard_ns: 0, window_ns: MS };
+    let spec = SeriesSpec { order: vec![0], lengths: vec![length], bin_ns: MS };
+    let why = |workers: &[&Worker], spec: &SeriesSpec| run_series(workers, spec).unwrap_err().to_string();
+    assert!(why(&[&paced], &spec).contains("at a rate"));
+    assert!(why(&[&plain], &SeriesSpec { order: vec![1], ..spec.clone() }).contains("not there"));
+    let none = ShortLength { window_ns: 0, ..length };
+    assert!(why(&[&plain], &SeriesSpec { lengths: vec![none], ..spec }).contains("no length"));
 }

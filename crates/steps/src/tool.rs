@@ -53,8 +53,8 @@ pub(crate) fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Resul
     match other_writer(path).with_context(|| format!("cannot look at {shown}"))? {
         None => Ok(()),
         Some(found) => bail!(NotOurs(format!(
-            "{shown} {what}: another user could have {why} ({found}); hint: make it owned by root or you, and not \
-             writable by others"
+            "{shown} {what}: another user could have {why} ({found}); hint: let root, or the user that iotax runs as, own \
+             it, and nobody else write to it"
         ))),
     }
 }

@@ -50,7 +50,14 @@ fn fault(meta: &Metadata, is_last: bool) -> Option<String> {
     let is_closed = mode & 0o022 == 0 || meta.is_symlink() || meta.file_type().is_socket();
     let is_sticky = !is_last && meta.is_dir() && mode & 0o1000 != 0;
     let is_ours = uid == 0 || uid == geteuid().as_raw();
-    (!(is_ours && (is_closed || is_sticky))).then(|| format!("owner {uid}, mode {:04o}", mode & 0o7777))
+    let caller = if is_caller_of_sudo(uid) { " (you, but sudo runs this as root)" } else { "" };
+    (!(is_ours && (is_closed || is_sticky)))
+        .then(|| format!("owner {uid}{caller}, mode {:04o}", mode & 0o7777))
+}
+
+/// Whether sudo started this program for that user. It explains a refusal and decides nothing: anybody can set the variable.
+fn is_caller_of_sudo(uid: u32) -> bool {
+    geteuid().is_root() && std::env::var("SUDO_UID").is_ok_and(|caller| caller == uid.to_string())
 }
 
 #[cfg(test)]

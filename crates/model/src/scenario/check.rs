@@ -709,7 +709,7 @@ impl Parts {
             ));
         }
         let given = |key: &str| self.measure_origins.contains_key(key);
-        let checked = measure::check(&self.measure)
+        let checked = measure::check(&self.measure, if shared { loads as u64 } else { 1 })
             .and_then(|()| measure::check_writes(&self.measure, writes, given))
             .map_err(|(key, fault)| match self.measure_origins.get(key) {
                 Some(origin) => origin.error(key, fault),

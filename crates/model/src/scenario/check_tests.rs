@@ -446,6 +446,9 @@ fn the_budget_of_the_command_line_is_that_of_the_whole_run_and_that_of_a_file_of
     assert_eq!((both.measure.budget_ns, both.measure.min_time_ns), (4_000_000_000, 4_000_000_000));
     let note = "min_time 5.00 s gives way to the budget, of which each of the 2 loads has 4.00 s";
     assert!(both.notes.iter().any(|one| one == note), "{:?}", both.notes);
+    let coarse = bill(&[("budget", "8s"), ("slice", "2s")]).unwrap_err().to_string();
+    let why = "budget 8.00 s, of which each of 2 loads has 4.00 s, holds fewer than four slices of 2.00 s";
+    assert!(coarse.contains(why), "{coarse}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     let text = "[stack.a]\ntext = \"cpu\"\n[[workload]]\nprobe = \"integer,float,syscall\"\n[measure]\nbudget = \"9s\"\nmin_time = \"5s\"\n";

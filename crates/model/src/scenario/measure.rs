@@ -146,11 +146,11 @@ pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
     }
 }
 
-/// What the keys say together.
+/// Checks the keys against each other. `spec.budget_ns` is the share of each of `loads` that share one budget.
 ///
 /// # Errors
 /// The key at fault, and why.
-pub fn check(spec: &MeasureSpec) -> Result<(), (&'static str, Fault)> {
+pub fn check(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)> {
     let show = |ns: u64| units::show_ns(ns as f64);
     if spec.min_time_ns > spec.budget_ns {
         let why =
@@ -172,8 +172,12 @@ pub fn check(spec: &MeasureSpec) -> Result<(), (&'static str, Fault)> {
         _ => {}
     }
     if let Some(slice_ns) = spec.slice_ns.filter(|ns| ns.saturating_mul(4) > spec.budget_ns) {
-        let why =
-            format!("budget {} holds fewer than four slices of {}", show(spec.budget_ns), show(slice_ns));
+        let share = match loads {
+            1 => String::new(),
+            _ => format!(", of which each of {loads} loads has {},", show(spec.budget_ns)),
+        };
+        let budget = show(spec.budget_ns * loads);
+        let why = format!("budget {budget}{share} holds fewer than four slices of {}", show(slice_ns));
         return Err(("budget", Fault::hint(why, "raise budget or lower slice")));
     }
     Ok(())

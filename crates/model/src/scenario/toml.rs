@@ -277,7 +277,8 @@ impl Source<'_> {
                 Err(error) => format!("cannot tell who could have written \"{key}\" here: {error}"),
             };
             let hint = format!(
-                "give it on the command line: --{key} {}; or make the file and its folders writable by you alone",
+                "give it on the command line: --{key} {}; or let the user that iotax runs as (root, under sudo) own the file and its \
+                 folders, and nobody else write to them",
                 shell::word(first.get_ref())
             );
             return Err(self.fault(&first.span(), Fault::hint(why, hint)));
