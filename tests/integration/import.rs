@@ -175,7 +175,7 @@ fn names_that_others_chose_act_on_no_terminal_and_no_sheet() {
     assert!(!acts(&rig.expect(0, &["report", &id])));
 }
 
-/// fio's JSON of one job: its options, its reads in 10 s, its error.
+/// Returns fio's JSON of one job with these options, this number of reads in 10 s, and this error.
 fn job(options: &str, ios: u32, error: u32) -> String {
     let options = options.split(' ').map(|one| one.split_once('=').unwrap());
     let options: Vec<String> = options.map(|(key, value)| format!("\"{key}\": \"{value}\"")).collect();
@@ -189,7 +189,8 @@ fn job(options: &str, ios: u32, error: u32) -> String {
     )
 }
 
-/// Four runs each of two systems, of which the second does half as much, with these options.
+/// Writes four runs of each of two systems with these options; the second system does half as many
+/// I/Os.
 fn four_each(rig: &Rig, host: &str, vm: &str) {
     for at in 0..4 {
         write(rig, &format!("four/host/r{at}.json"), &job(host, 100_000 + 100 * at, 0));
@@ -267,7 +268,7 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
             ],
         );
     }
-    // The client prints what the server says, and both have a log.
+    // The client prints the server's output, and the server has a log, too.
     let client = "Connecting to host 127.0.0.1, port 5997\n\
         [  5] local 127.0.0.1 port 43418 connected to 127.0.0.1 port 5997\n\
         [ ID] Interval           Transfer     Bitrate         Retr\n\
@@ -281,7 +282,7 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
     write(&rig, "net/host/server1.txt", server);
     write(&rig, "net/vm/run1.txt", &both.replace("43418", "43420"));
     says(&imported(&rig, &["net"]).1, &["5 results of 3 files", "host (1), vm (1)"]);
-    // Both forms of one run: the one that tells its options counts.
+    // Both formats of one run: the one that lists its options counts.
     write(&rig, "forms/host/run1.txt", &format!("{TEXT}\n{TEXT}"));
     write(&rig, "forms/vm/run1.json", &job(RANDREAD, 84_560, 0));
     let text = "fio-3.33\nStarting 1 process\na: (groupid=0, jobs=1): err= 0: pid=9: Sat Nov 28 07:57:19 2026\n  \

@@ -39,7 +39,8 @@ fn stalls(readings: &[WorkloadView]) -> Option<String> {
     Some(format!("{name}: stalls of a stack that are rarer than one in {every} s"))
 }
 
-/// Costs and gains are concluded from intervals that hold together with all others of their kind.
+/// Says that costs and gains are concluded from intervals that hold simultaneously with all others
+/// of their kind.
 fn chance(many: usize) -> Option<String> {
     (many > 1).then(|| {
         format!(

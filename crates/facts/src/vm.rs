@@ -56,16 +56,18 @@ pub struct Vm {
     pub uri: Option<String>,
 }
 
-/// Ways to libvirt that run no program which a URI names; `ext` runs any.
+/// Transports of libvirt that do not run a program named by the URI; `ext` runs any program.
 const TRANSPORTS: [&str; 6] = ["unix", "tls", "tcp", "ssh", "libssh", "libssh2"];
-/// Parameters of a URI that name neither a program (`command`, `netcat`) nor a file (`socket`, `keyfile`, `pkipath`, `known_hosts`,
-/// `authfile`, `root`), lead no further (`name`) and leave the checks of the other end alone (`no_verify`).
+/// Parameters of a URI that are safe. All others name a program (`command`, `netcat`), a file
+/// (`socket`, `keyfile`, `pkipath`, `known_hosts`, `authfile`, `root`) or another connection
+/// (`name`), or switch off checks of the other end (`no_verify`).
 const PARAMETERS: [&str; 4] = ["mode", "no_tty", "proxy", "sshauth"];
 
-/// The transport of libvirt's connection URI, which must run no program, read no file and lead nowhere that it names by itself.
+/// Returns the transport of a libvirt connection URI. The URI must not name a program to run, a
+/// file to read or a further connection.
 ///
 /// # Errors
-/// What it names, in words.
+/// Says what the URI must not name.
 pub fn transport_of(uri: &str) -> Result<&str, String> {
     let plain = |text: &str, also: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c));
     let (scheme, rest) = uri.split_once("://").ok_or("it is no URI such as qemu:///system")?;
@@ -78,7 +80,7 @@ pub fn transport_of(uri: &str) -> Result<&str, String> {
     if !TRANSPORTS.contains(&transport) {
         return Err(format!("the transport \"{transport}\" is not one of {}", TRANSPORTS.join(", ")));
     }
-    // ssh would take a host that begins with "-" for an option.
+    // ssh would treat a host that begins with "-" as an option.
     if !plain(host, "._-@:[]") || host.split('@').any(|part| part.trim_start_matches('[').starts_with('-')) {
         return Err(format!("\"{host}\" is no plain name of a host"));
     }

@@ -230,8 +230,9 @@ pub const OWN: &[Need] = &[
     )),
 ];
 
-/// Explains that no IOMMU is in use, with the words that the IOMMU of this machine takes: by its ACPI table,
-/// or by the processor's vendor while the firmware has it off.
+/// Explains that no IOMMU is in use, and which kernel parameters this machine's IOMMU requires. The
+/// kind of IOMMU is known from its ACPI table, or from the processor's vendor if the firmware has
+/// switched the IOMMU off.
 fn lacks_iommu(probe: &Probe) -> Option<String> {
     if pci::has_iommu(probe) {
         return None;

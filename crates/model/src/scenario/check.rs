@@ -330,7 +330,7 @@ impl Parts {
         self.refuse_unheeded(request)
     }
 
-    /// Refuses options of the command line that nothing of the scenario would heed.
+    /// Refuses options of the command line that have no effect on the scenario.
     fn refuse_unheeded(&self, request: &Request) -> Result<(), InputError> {
         let guests = place::guests_of(&self.stacks, &self.names);
         let labs = place::labs_of(&self.stacks, &self.names);
@@ -695,7 +695,8 @@ impl Parts {
             self.measure.budget_ns /= loads as u64;
         }
         let least_ns = self.measure.min_time_ns;
-        // Somebody who names a short budget means it; the default of min_time gives way, and that of a file to the command line.
+        // A budget that the user names takes precedence over the default min_time, and one on the
+        // command line over a file's min_time.
         let yields = !self.measure_origins.contains_key("min_time")
             || on_command_line("budget") && !on_command_line("min_time");
         if yields || shared {

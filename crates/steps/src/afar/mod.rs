@@ -142,7 +142,7 @@ impl Host {
         Host { name: name.to_owned(), options, shell }
     }
 
-    /// Asks and waits.
+    /// Runs the command on the host and waits for its end.
     fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Ended> {
         let mut command = ssh::command(&self.name, &ask.command, &self.options)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -168,7 +168,7 @@ impl Host {
         let output = ended.output(limit).map_err(|why| failed(format!("what runs there {why}")))?;
         match output.status.code() {
             Some(0) => Ok(output.stdout),
-            // ssh itself ends so.
+            // ssh itself ends with this code.
             Some(255) => {
                 let why = ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
                 Err(Failed::need(format!("ssh:{}: cannot {what}: {why}", self.name)).into())
