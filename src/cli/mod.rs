@@ -101,8 +101,8 @@ pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));
     // If the system refuses a thread, Rust's standard library panics.
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli))).unwrap_or_else(|_| {
-        let why = "stopped by the panic above: the system refused it a thread (ulimit -u), or it is a fault of its own; hint: \
-                   iotax clean takes down what is left";
+        let why = "stopped by the panic above: the system refused a thread (ulimit -u), or this is a bug in iotax; hint: \
+                   iotax clean removes what is left";
         Err(Failed::measurement(why).into())
     });
     match done {

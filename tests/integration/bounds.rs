@@ -43,7 +43,7 @@ fn a_device_without_end_and_a_pipe_without_a_writer_are_refused_whatever_they_ar
             let said = words(&output);
             assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
             let why =
-                said.contains("it is no regular file; hint: ") || said.contains("it is a device, no page");
+                said.contains("it is not a regular file; hint: ") || said.contains("it is a device, no page");
             assert!(why && !said.contains("memory"), "{args:?}: {said}");
             assert!(start.elapsed() < Duration::from_secs(60), "{args:?}");
         }

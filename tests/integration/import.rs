@@ -258,13 +258,13 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
     }
     for folder in ["three", "copied"] {
         let (id, told) = imported(&rig, &[folder]);
-        says(&told, &["host (2), vm (2)", "the same run once more, and counted once"]);
+        says(&told, &["host (2), vm (2)", "the same run again, not counted"]);
         let text = flat(&rig.expect(0, &["report", &id, "-v"]));
         says(
             &text,
             &[
                 "2 runs against 2 runs: the spread is not known",
-                "results of a run that counts already, left out",
+                "results of a run that is already counted, left out",
             ],
         );
     }
@@ -306,7 +306,7 @@ fn failed_jobs_are_named_and_give_no_verdict() {
         &told,
         &[
             "host (4), vm (0)",
-            "the run failed, and is none of its system: four/vm/r0.json:2 (vm): error 5, Input/output error",
+            "the run failed and does not count: four/vm/r0.json:2 (vm): error 5, Input/output error",
         ],
     );
     let text = flat(&rig.expect(0, &["report", &id]));
@@ -369,17 +369,22 @@ fn rates_are_by_counts_and_slips_are_named() {
     let (id, told) = imported(&rig, &["e0"]);
     says(
         &told,
-        &["a slip: e0/host.txt:4 (host): IOPS: 20.0k is printed, 20994 is taken: 1259822 I/Os in 60.01 s"],
+        &[
+            "a slip: e0/host.txt:4 (host): IOPS: 20.0k is printed, but 20994 follows from 1259822 I/Os in 60.01 s",
+        ],
     );
     let text = flat(&rig.expect(0, &["report", &id]));
     assert!(text.contains("99.3 ? %") && !text.contains("104.0"), "{text}");
     let lines = "read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)\nwrite: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n";
     write(&rig, "lines.txt", lines);
-    says(&imported(&rig, &["lines.txt"]).1, &["25.0k is printed", "102MiB/s stands beside it"]);
+    says(&imported(&rig, &["lines.txt"]).1, &["25.0k is printed", "102MiB/s beside it"]);
     let rados = "Total time run:       1.103127\nTotal reads made      248\nRead size:            4194304\nBandwidth (MB/sec)    799.261\nAverage IOPS          224\n";
     write(&rig, "rados.txt", rados);
     let (id, told) = imported(&rig, &["rados.txt"]);
-    says(&told, &["799.261 is printed, 899.26 MiB/s is taken: 248 I/Os of 4194304 bytes in 1.103127 s"]);
+    says(
+        &told,
+        &["799.261 is printed, but 899.26 MiB/s follows from 248 I/Os of 4194304 bytes in 1.103127 s"],
+    );
     says(&rig.expect(0, &["report", &id]), &["224 ?", "899 ? MiB/s"]);
 }
 

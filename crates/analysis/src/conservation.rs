@@ -51,7 +51,7 @@ impl TrafficDifference {
     pub fn sentence(&self) -> String {
         let what = if self.of_reads { "read" } else { "written" };
         let (verb, rest) = if self.is_loss() { ("only", "the rest: ") } else { ("", "the surplus: ") };
-        let cause = self.cause.as_deref().unwrap_or("nothing that iotax knows of explains it");
+        let cause = self.cause.as_deref().unwrap_or("cause unknown");
         let percent = format!("{:.1} % of the bytes {what}", 100.0 * self.share);
         format!("{verb} {percent} reached the lowest devices; {rest}{cause}").trim_start().to_owned()
     }
@@ -113,7 +113,7 @@ impl<'a> StackTraffic<'a> {
         let some = 2 * self.exceeded <= self.slices;
         let words = || match some {
             true => format!("other programs, in {} of {} slices", self.exceeded, self.slices),
-            false => "other programs, which used them between the slices, too".to_owned(),
+            false => "other programs, which also used them between the slices".to_owned(),
         };
         (some || others > 0).then(words)
     }
@@ -211,7 +211,7 @@ fn page_cache(reading: &WorkloadView, at: usize) -> Option<&'static str> {
     let is_cached = |disk: &GuestDisk| disk.qemu.get("cache.direct").is_some_and(|on| on == "off");
     let mut disks = reading.run.places.iter().flat_map(|place| &place.disks);
     if disks.any(|disk| disk.stack == stack.name && is_cached(disk)) {
-        return Some("the page cache of this host, as the guest's disk asks for (cache=)");
+        return Some("the page cache of this host, which the guest's disk uses (cache=)");
     }
     if reading.workload.jobs.iter().any(|job| !job.direct) {
         return Some("the page cache (direct=0)");
@@ -376,8 +376,8 @@ mod tests {
         let mut run = twin::bill();
         with_traffic(&mut run, |stack| if stack == "file" { 0.921 } else { 1.0 });
         let found = verdicts(&run);
-        let reason = "reads of file did no I/O: only 92.1 % of the bytes read reached the lowest devices; the rest: nothing \
-                      that iotax knows of explains it";
+        let reason = "reads of file did no I/O: only 92.1 % of the bytes read reached the lowest devices; the rest: \
+                      cause unknown";
         assert!(
             !found.is_empty() && found.iter().all(|(_, why)| why.as_deref() == Some(reason)),
             "{found:?}"

@@ -20,7 +20,7 @@ use std::path::Path;
 /// Why a figure that every tool could print is not there.
 const NOT_PRINTED: &str = "the output does not tell it";
 /// Why a latency printed as `0.00` has no value.
-const BELOW_DIGITS: &str = "printed as 0: it is less than the digits tell";
+const BELOW_DIGITS: &str = "printed as 0: it is less than the printed digits can show";
 /// Intervals that are narrower, relative to the value, are not worth their bytes.
 const EXACT: f64 = 1e-9;
 /// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp ended may be in one of the two.

@@ -24,7 +24,7 @@ pub(super) fn recount_rates(page: &Page, mut reading: Reading, is_fio: bool) -> 
         } else if let Some((bandwidth, meant)) =
             beside.and_then(|one| Some((one, lost_carry(&printed, &one)?)))
         {
-            let by = || format!("{} stands beside it", page.quote(bandwidth.spot));
+            let by = || format!("{} beside it", page.quote(bandwidth.spot));
             reading.iops = Some(judge.take(&IOPS, printed, meant, by));
         }
     }
@@ -82,7 +82,7 @@ impl Judge<'_> {
         }
         let (scale, unit) = kind.unit;
         let (said, taken) = (self.page.quote(printed.spot), five_digits(counted.value / scale));
-        self.slips.push(format!("{}: {said} is printed, {taken}{unit} is taken: {}", kind.name, by()));
+        self.slips.push(format!("{}: {said} is printed, but {taken}{unit} follows from {}", kind.name, by()));
         counted
     }
 }

@@ -206,7 +206,7 @@ impl Ground<'_> {
                 let Some((place, path)) = medium::made_file(member, sibling) else { continue };
                 if seen.insert((place.clone(), path.clone())) {
                     let fill = context.fill_of(&place, &path, found.bytes);
-                    context.add_in(&place, "write again what of the file was discarded", Op::FillFile(fill));
+                    context.add_in(&place, "rewrite the discarded parts of the file", Op::FillFile(fill));
                 }
             }
         }

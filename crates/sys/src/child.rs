@@ -73,12 +73,12 @@ impl Ended {
         match self {
             Ended::Whole(output) | Ended::Held(output) => Ok(output),
             Ended::Flooded => Err(format!(
-                "wrote more than {} MiB and was killed; hint: let it print only what is asked of it",
+                "wrote more than {} MiB and was killed; hint: make it print less",
                 LONGEST_OUTPUT >> 20
             )),
-            Ended::Killed => Err(format!("{late} and was killed; {log} may tell what it waited for")),
+            Ended::Killed => Err(format!("{late} and was killed; {log} may show what it waited for")),
             Ended::Stuck => Err(format!(
-                "{late}, nor when it was killed: it waits for a device within the kernel (state D); {log} tells why"
+                "{late}, not even when it was killed: it waits for a device within the kernel (state D); {log} may show why"
             )),
         }
     }
@@ -457,10 +457,7 @@ mod tests {
             let ended = run_within(child, limit).expect("wait");
             assert!(matches!(ended, Ended::Flooded), "{script}");
             let why = ended.output(limit).expect_err("no output");
-            assert_eq!(
-                why,
-                "wrote more than 16 MiB and was killed; hint: let it print only what is asked of it"
-            );
+            assert_eq!(why, "wrote more than 16 MiB and was killed; hint: make it print less");
             assert!(peak_memory() - before < 128 << 10, "{script}");
             let is_gone = || kill_process_group(group, Signal::KILL).is_err();
             let start = Instant::now();

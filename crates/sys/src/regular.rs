@@ -27,7 +27,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         false if meta.is_dir() => Err(io::Error::from(Errno::ISDIR)),
         false => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is no regular file; hint: copy what is in it to a file, and name that",
+            "it is not a regular file; hint: copy its content to a file, and name that",
         )),
     };
     is_regular(std::fs::metadata(path)?)?;
@@ -52,7 +52,7 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// As [`read_regular`]; and when it is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_regular(path, LONGEST_TEXT)?)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text (UTF-8)"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text (UTF-8)"))
 }
 
 /// Reads a stream that should have `expected` bytes to its end.
@@ -104,7 +104,10 @@ mod tests {
         assert_eq!(said("text").as_deref(), Ok("words\n"));
         assert_eq!(said("link").as_deref(), Ok("words\n"));
         for name in ["endless", "pipe"] {
-            assert!(said(name).is_err_and(|why| why.starts_with("it is no regular file; hint: ")), "{name}");
+            assert!(
+                said(name).is_err_and(|why| why.starts_with("it is not a regular file; hint: ")),
+                "{name}"
+            );
         }
         assert_eq!(read_text(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         assert_eq!(read_text(&at("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
@@ -116,7 +119,7 @@ mod tests {
         // Files of the kernel report no size.
         assert!(read_text(Path::new("/proc/self/status")).is_ok_and(|text| text.contains("VmHWM")));
         std::fs::write(at("binary"), [0xff, 0xfe]).expect("write");
-        assert_eq!(said("binary"), Err("it is no text (UTF-8)".into()));
+        assert_eq!(said("binary"), Err("it is not text (UTF-8)".into()));
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub fn respect(code: u8) -> Result<(), String> {
             let shown =
                 |count: u64| if letter == 'v' { format!("{} MiB", count >> 20) } else { count.to_string() };
             return Err(format!(
-                "the limit on {what} (ulimit -{letter}) is {}, and iotax requires {}; hint: raise it, or start iotax where it is \
+                "the limit on {what} (ulimit -{letter}) is {}, but iotax requires {}; hint: raise it, or start iotax where it is \
                  higher",
                 shown(now),
                 shown(least)
@@ -57,7 +57,7 @@ pub fn respect(code: u8) -> Result<(), String> {
 /// Handles SIGABRT; the message printed before says what aborted.
 extern "C" fn end(_: libc::c_int) {
     const SAID: &[u8] =
-        b"iotax: it has ended itself, mostly for want of memory; hint: raise ulimit -v; iotax clean takes down what is left\n";
+        b"iotax: aborted, most likely because memory ran out; hint: raise ulimit -v; iotax clean removes what is left\n";
     // SAFETY: the bytes are static, and both calls may be made in a handler.
     unsafe {
         libc::write(libc::STDERR_FILENO, SAID.as_ptr().cast(), SAID.len());

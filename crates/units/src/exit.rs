@@ -70,8 +70,8 @@ pub fn of_io(message: impl std::fmt::Display, error: &std::io::Error) -> Failed 
     let (code, hint) = match (error.kind(), error.raw_os_error()) {
         (std::io::ErrorKind::PermissionDenied, Some(1)) => (
             UNMET_NEED,
-            "; hint: something forbids it to this user whatever its mode says: chattr +i, a container, a security module; \
-             run as root outside of it, or name another",
+            "; hint: access is denied whatever the file mode is (chattr +i, a container, a security module): run as \
+             root outside of it, or name another target",
         ),
         (std::io::ErrorKind::PermissionDenied, _) => {
             (UNMET_NEED, "; hint: run as root, or as a user who may open it")

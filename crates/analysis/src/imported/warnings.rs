@@ -84,7 +84,7 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
                 own,
             ),
             Some(Uncounted::Copy { file, line }) => {
-                let why = "of a run that counts already, left out".to_owned();
+                let why = "of a run that is already counted, left out".to_owned();
                 ("copies", why, format!("{own} is {}", place(*file, *line)))
             }
             None => {
@@ -120,7 +120,7 @@ fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
     let said = |(mut one, more): (WarningReport, u64)| {
         if more > 0 {
             one.subject =
-                format!("{} and {}", one.subject, counted(more, "comparison more", "comparisons more"));
+                format!("{} and {}", one.subject, counted(more, "more comparison", "more comparisons"));
         }
         one
     };

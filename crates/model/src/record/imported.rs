@@ -165,8 +165,8 @@ pub struct ImportedResult {
     /// Results that are no I/O, by the names and units that are printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<ImportedSample>,
-    /// Printed rates that contradict the counts and times beside them: `IOPS printed as 20000,
-    /// taken as ...`.
+    /// Printed rates that contradict the counts and times beside them: `IOPS: 20.0k is printed,
+    /// but 20993 follows from ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<String>,
     /// Why it does not count as a run of its system.

@@ -706,7 +706,7 @@ impl Parts {
             let show = |ns: u64| iotax_units::show_ns(ns as f64);
             let (least, share) = (show(least_ns), show(self.measure.budget_ns));
             self.notes.push(format!(
-                "min_time {least} gives way to the budget, of which each of the {loads} loads has {share}"
+                "min_time {least} is shortened to the budget, of which each of the {loads} loads gets {share}"
             ));
         }
         let given = |key: &str| self.measure_origins.contains_key(key);

@@ -161,11 +161,11 @@ impl Host {
     /// Asks; what it wrote.
     fn say(&self, what: &str, ask: &Ask, limit: Duration) -> Result<Vec<u8>> {
         let failed = |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
-        let ended = self.run(ask, limit).map_err(|error| failed(format!("ssh does not start: {error}")))?;
+        let ended = self.run(ask, limit).map_err(|error| failed(format!("cannot start ssh: {error}")))?;
         if matches!(ended, Ended::Killed) {
             return Err(failed(format!("no answer within {limit:?}")).into());
         }
-        let output = ended.output(limit).map_err(|why| failed(format!("what runs there {why}")))?;
+        let output = ended.output(limit).map_err(|why| failed(format!("the command there {why}")))?;
         match output.status.code() {
             Some(0) => Ok(output.stdout),
             // ssh itself ends with this code.

@@ -559,7 +559,7 @@ fn largest(value: &Value) -> u64 {
 /// impossible for such a slice.
 pub fn unpack(scalars: SliceScalars, blob: &[u8], spec: &SliceSpec) -> Result<Ran, String> {
     if let Some(fault) = scalars.fault(spec) {
-        return Err(format!("no slice has {fault}"));
+        return Err(format!("impossible in a slice: {fault}"));
     }
     let (read, rest) = split(blob, scalars.read_len)?;
     let (write, rest) = split(rest, scalars.write_len)?;
@@ -717,7 +717,7 @@ mod tests {
             ("1000000000000 I/Os within 100000000 ns", |lie| lie.read.ios = 1_000_000_000_000),
         ];
         for (why, lie) in lies {
-            assert_eq!(told(&lie, time), Err(format!("no slice has {why}")));
+            assert_eq!(told(&lie, time), Err(format!("impossible in a slice: {why}")));
         }
         assert_eq!(told(&|scalars| (scalars.window_ns, scalars.read.ios) = (0, 9), BYTES), Ok(()));
         // A fio whose first I/O failed, and a probe that adds up the times of 64 streams.
