@@ -77,7 +77,7 @@ fn tell(done: &Done) {
     ));
     if done.by_path {
         say_aside(
-            "hint: to say it otherwise: --system NAME=PATH, once for each path, or of lines NAME=PATH:FROM-TO",
+            "hint: to name them yourself: --system NAME=PATH for each path, or NAME=PATH:FROM-TO for lines of a page",
         );
     }
     if let Some(page) = &done.guessed {
@@ -87,9 +87,9 @@ fn tell(done: &Done) {
         ));
     }
     for (lines, what) in [
-        (&done.repeats, "taken for repeats, as only words of runs or numbers differ in their names"),
-        (&done.failed, "the run failed, and is none of its system"),
-        (&done.again, "the same run once more, and counted once"),
+        (&done.repeats, "taken for repeats, because their names differ only in words for runs or in numbers"),
+        (&done.failed, "the run failed and does not count"),
+        (&done.again, "the same run again, not counted"),
         (&done.slips, "a slip"),
         (&done.unread, "not read"),
         (&done.empty, "no result in"),
@@ -97,7 +97,7 @@ fn tell(done: &Done) {
         (&done.strays, "in nobody's lines"),
         (&done.beyond, "lines beyond the end"),
         (&done.copied, "the same file, byte by byte, under two systems"),
-        (&done.snapshots, "printed before the run had ended (status-interval), and no run of its own"),
+        (&done.snapshots, "printed before the run had ended (status-interval), not counted as a run"),
     ] {
         lines.iter().take(MOST_TOLD).for_each(|line| say_aside(&format!("{what}: {}", shown(line))));
         if lines.len() > MOST_TOLD {

@@ -99,10 +99,10 @@ pub fn main() -> ExitCode {
         return code;
     }
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));
-    // A thread that the system does not start is a panic of Rust's library.
+    // If the system refuses a thread, Rust's standard library panics.
     let done = catch_unwind(AssertUnwindSafe(|| dispatch(cli))).unwrap_or_else(|_| {
-        let why = "stopped by the panic above: the system refused it a thread (ulimit -u), or it is a fault of its own; hint: \
-                   iotax clean takes down what is left";
+        let why = "stopped by the panic above: the system refused a thread (ulimit -u), or this is a bug in iotax; hint: \
+                   iotax clean removes what is left";
         Err(Failed::measurement(why).into())
     });
     match done {

@@ -196,7 +196,8 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
     view.paragraph("", head) + &hosts.iter().map(all).collect::<String>()
 }
 
-/// Existing virtual machines that stacks stand in, and the commands by which their managers are asked.
+/// Lists the existing virtual machines that stacks use, with the commands that query their
+/// managers.
 fn machines(view: &View, scenario: &Scenario) -> String {
     let is_used = |place: &&Place| scenario.stacks.iter().any(|stack| stack.places().contains(place));
     let all = scenario.described.iter().filter(|(place, _)| is_used(place));
@@ -285,7 +286,8 @@ fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
     }
 }
 
-/// Steps of files that an earlier run left, each with its path and whether it is full of data that do not compress.
+/// Returns the steps whose files an earlier run has left, each with its path and whether it is
+/// filled with incompressible data.
 fn reused(steps: &[Step]) -> BTreeMap<StepId, (&Path, bool)> {
     let mut found = BTreeMap::new();
     for step in steps.iter().filter(|step| step.place.is_host()) {
@@ -297,7 +299,7 @@ fn reused(steps: &[Step]) -> BTreeMap<StepId, (&Path, bool)> {
     found
 }
 
-/// Whether a step would fill a file that is full already.
+/// Whether a step would fill a file that is already filled.
 fn is_filled(reused: &BTreeMap<StepId, (&Path, bool)>, step: &Step) -> bool {
     let Op::FillFile(fill) = &step.op else { return false };
     let known = match &fill.file {
@@ -308,7 +310,7 @@ fn is_filled(reused: &BTreeMap<StepId, (&Path, bool)>, step: &Step) -> bool {
     fill.data.is_unique() && known.is_some_and(|(_, filled)| *filled)
 }
 
-/// Steps without those that would fill a file that is full already.
+/// Leaves out the steps that would fill a file that is already filled.
 fn to_fill(steps: Vec<Step>) -> Vec<Step> {
     let full: Vec<StepId> = {
         let reused = reused(&steps);
@@ -594,7 +596,7 @@ struct Beside {
 }
 
 impl Beside {
-    /// All of a run.
+    /// Returns the sums over a whole run.
     fn of(ground: &Ground, guests: bool) -> Result<Beside> {
         let (scenario, layout) = (ground.scenario, ground.layout);
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
@@ -607,7 +609,7 @@ impl Beside {
         Ok(beside)
     }
 
-    /// `at most 62 s: 60 s of measuring, 2 s of setting up (writing 400 MiB ..)`.
+    /// Returns `at most 62 s: 60 s of measuring, 2 s of setting up (writing 400 MiB ..)`.
     fn in_all(&self, measuring_s: f64, scenario: &Scenario) -> String {
         let bytes = [self.filled, self.first, self.below].into_iter().fold(0, u64::saturating_add);
         let boot_s = if (guest::FINDINGS.kvm)().trouble().is_none() { 3.0 } else { 60.0 };
@@ -682,12 +684,14 @@ impl Beside {
     }
 }
 
-/// Seconds that a load is measured at most, with the pilot, the baseline alone and the matched rate.
+/// Returns how many seconds a load is measured at most, including the pilot, the baseline alone and
+/// the matched rate.
 fn load_s(scenario: &Scenario, layout: &Layout) -> f64 {
     let measure = &scenario.measure;
     let (least_s, most_s) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
     match layout.sets.len() {
-        // Nothing is compared, or each visit has its time.
+        // With one stack nothing is compared, so the minimum time is enough; with several sets each
+        // visit has its time.
         1 if scenario.stacks.len() == 1 => least_s,
         1 => most_s,
         sets => {
@@ -697,10 +701,11 @@ fn load_s(scenario: &Scenario, layout: &Layout) -> f64 {
     }
 }
 
-/// Says how long a run of so many loads takes at most: its measuring, and setting up as far as it is known beforehand.
+/// Says how long a run of `loads` loads takes at most: its measuring, and its setting up as far as
+/// that is known beforehand.
 ///
 /// # Errors
-/// Bad input, as a plan of the run.
+/// Bad input, as for a plan of the run.
 pub(super) fn takes(scenario: &Scenario, ready: &Ready, loads: usize) -> Result<String> {
     let Ready { layout, survey, guest_parts, .. } = ready;
     let (found, guest_parts) = (&survey.found, guest_parts.clone());

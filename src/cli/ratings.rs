@@ -1,4 +1,5 @@
-//! `--ratings FILE`: what drives are rated at beside what iotax knows itself, for reports of our own runs.
+//! `--ratings FILE`: ratings of drives in addition to those that iotax knows, for reports of
+//! measured runs.
 
 use anyhow::Result;
 use iotax_hardware::ratings::{self, Ratings};

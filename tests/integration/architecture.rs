@@ -132,12 +132,13 @@ fn values_in_values_out() {
     }
 }
 
-/// What a child, a peer or another person wrote has no end that we know of: `iotax_sys` has the readers with a limit.
+/// Output of a child or a peer, and files of another person, may be endless: `iotax_sys` has the
+/// readers with a limit.
 #[test]
 fn what_others_write_is_read_with_a_limit() {
     const UNBOUNDED: [&str; 4] = [".output()", "wait_with_output(", ".read_to_end(", ".read_to_string("];
     const READERS: [&str; 2] = ["sys/src/child.rs", "sys/src/regular.rs"];
-    /// These read files that people name; a file of the kernel has its path in the line.
+    /// Crates that read files named by people. A read of a kernel file has its path in the line.
     const NAMED: [&str; 3] = ["model", "import", "iotax"];
     let shipped =
         ROWS.iter().flat_map(|row| row.iter()).filter(|name| !matches!(**name, "audit-proof" | "bench"));
@@ -258,14 +259,14 @@ fn the_pages_of_the_experiments_count_their_elements() {
     assert_eq!(pages.count(), 5);
 }
 
-/// Texts of a source in double quotes, without those of its tests.
+/// Returns the string literals of a source, without those of its tests.
 fn texts_of(source: &str) -> Vec<String> {
     let shipped = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = shipped.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code =
         lines.collect::<Vec<_>>().join("\n").replace("\\\"", "'").replace("'\"'", "").replace("\\n", " - ");
     let texts = code.split('"').skip(1).step_by(2);
-    // A backslash at the end of a line takes the next one's indent away.
+    // A backslash at the end of a line removes the next line's indent.
     texts.map(|text| text.split("\\\n").map(str::trim_start).collect::<String>()).collect()
 }
 
@@ -285,7 +286,7 @@ fn no_sentence_has_two_blanks_in_a_row() {
     for folder in ["src", "crates"] {
         rust_files(&root().join(folder), &mut files);
     }
-    // Examples print columns, and are not shipped.
+    // Examples print columns and are not shipped.
     let is_example = |path: &Path| path.components().any(|part| part.as_os_str() == "examples");
     let is_shipped = |path: &&PathBuf| !is_test(path) && !is_example(path);
     let sources = files.iter().filter(is_shipped);

@@ -1,11 +1,11 @@
-//! Limits: of what others wrote or print, and those that whoever starts iotax has set.
+//! Limits on what others wrote or print, and resource limits that the caller of iotax has set.
 
 use crate::rig::{Rig, can_loop, can_run, program, words};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs it with limits of the shell (`-n 16`); output and exit code.
+/// Runs iotax under the limits of a shell (`-n 16`), and returns its output and exit code.
 fn limited(rig: &Rig, limits: &str, args: &[&str]) -> std::process::Output {
     let mut command = Command::new("bash");
     command.args(["-c", &format!("ulimit {limits} && exec \"$@\""), "bash"]).arg(program());
@@ -38,12 +38,12 @@ fn a_device_without_end_and_a_pipe_without_a_writer_are_refused_whatever_they_ar
         ];
         for args in cases {
             let start = Instant::now();
-            // A GiB and a half: what has no end fills it.
+            // 1.5 GiB: reading an endless file would fill it.
             let output = limited(&rig, "-v 1500000", args);
             let said = words(&output);
             assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
             let why =
-                said.contains("it is no regular file; hint: ") || said.contains("it is a device, no page");
+                said.contains("it is not a regular file; hint: ") || said.contains("it is a device, no page");
             assert!(why && !said.contains("memory"), "{args:?}: {said}");
             assert!(start.elapsed() < Duration::from_secs(60), "{args:?}");
         }
@@ -61,7 +61,7 @@ fn a_file_larger_than_any_text_is_refused_without_being_read() {
     }
 }
 
-/// Today's fault took 2.9 GB in 8 s, and every later `clean` as much again.
+/// Without the limit, the run took 2.9 GB in 8 s, and so did every later `clean`.
 #[test]
 fn a_program_that_prints_without_end_is_ended_by_a_run_and_by_clean_after_it() {
     if !can_loop() || !can_run(&["yes"]) {

@@ -32,7 +32,7 @@ fn settings<'a>(records: &'a [Value], layer: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["layer"] == layer).map(|record| &record["settings"]).collect()
 }
 
-/// Names and lengths of what Ceph logs outside of our folders.
+/// Returns names and lengths of the logs that Ceph writes outside of the run's folder.
 fn logs_of_ceph() -> Vec<(String, u64)> {
     let entries = std::fs::read_dir("/var/log/ceph").into_iter().flatten().flatten();
     let mut logs: Vec<_> = entries

@@ -1,5 +1,5 @@
-//! What is issued reaches the disk: mkfs leaves no holes below a stack, what was discarded is written again, and reads that do no
-//! I/O leave no verdict.
+//! I/O that is issued reaches the disk: mkfs leaves no holes below a stack, discarded ranges are
+//! rewritten, and reads that do no I/O give no verdict.
 
 use crate::rig::{Rig, beside, can_boot, can_loop, can_run};
 use iotax_host::guard::fill::unwritten_ranges;
@@ -10,13 +10,14 @@ use std::process::Command;
 
 const MIB: u64 = 1 << 20;
 
-/// The unwritten ranges of a file's data; `None` where its file system does not report them.
+/// Returns the unwritten ranges of a file's data; `None` if its file system does not report them.
 fn unwritten(file: &Path, mib: u64) -> Option<Vec<Range<u64>>> {
     let ranges = unwritten_ranges(file, mib * MIB);
     ranges.inspect_err(|error| println!("skipped: needs FIEMAP in /var/tmp ({error})")).ok()
 }
 
-/// Bytes that the lowest devices of a place completed over those that the newest run issued to a stack.
+/// Returns the bytes read from the lowest devices of a place, divided by the bytes that the newest
+/// run issued to a stack.
 fn share_read(rig: &Rig, stack: &str, place: &str) -> f64 {
     let records = rig.records("device_traffic");
     let record = records.iter().find(|one| one["stack"] == stack).unwrap_or_else(|| panic!("{records:?}"));

@@ -175,7 +175,7 @@ fn names_that_others_chose_act_on_no_terminal_and_no_sheet() {
     assert!(!acts(&rig.expect(0, &["report", &id])));
 }
 
-/// fio's JSON of one job: its options, its reads in 10 s, its error.
+/// Returns fio's JSON of one job with these options, this number of reads in 10 s, and this error.
 fn job(options: &str, ios: u32, error: u32) -> String {
     let options = options.split(' ').map(|one| one.split_once('=').unwrap());
     let options: Vec<String> = options.map(|(key, value)| format!("\"{key}\": \"{value}\"")).collect();
@@ -189,7 +189,8 @@ fn job(options: &str, ios: u32, error: u32) -> String {
     )
 }
 
-/// Four runs each of two systems, of which the second does half as much, with these options.
+/// Writes four runs of each of two systems with these options; the second system does half as many
+/// I/Os.
 fn four_each(rig: &Rig, host: &str, vm: &str) {
     for at in 0..4 {
         write(rig, &format!("four/host/r{at}.json"), &job(host, 100_000 + 100 * at, 0));
@@ -257,17 +258,17 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
     }
     for folder in ["three", "copied"] {
         let (id, told) = imported(&rig, &[folder]);
-        says(&told, &["host (2), vm (2)", "the same run once more, and counted once"]);
+        says(&told, &["host (2), vm (2)", "the same run again, not counted"]);
         let text = flat(&rig.expect(0, &["report", &id, "-v"]));
         says(
             &text,
             &[
                 "2 runs against 2 runs: the spread is not known",
-                "results of a run that counts already, left out",
+                "results of a run that is already counted, left out",
             ],
         );
     }
-    // The client prints what the server says, and both have a log.
+    // The client prints the server's output, and the server has a log, too.
     let client = "Connecting to host 127.0.0.1, port 5997\n\
         [  5] local 127.0.0.1 port 43418 connected to 127.0.0.1 port 5997\n\
         [ ID] Interval           Transfer     Bitrate         Retr\n\
@@ -281,7 +282,7 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
     write(&rig, "net/host/server1.txt", server);
     write(&rig, "net/vm/run1.txt", &both.replace("43418", "43420"));
     says(&imported(&rig, &["net"]).1, &["5 results of 3 files", "host (1), vm (1)"]);
-    // Both forms of one run: the one that tells its options counts.
+    // Both formats of one run: the one that lists its options counts.
     write(&rig, "forms/host/run1.txt", &format!("{TEXT}\n{TEXT}"));
     write(&rig, "forms/vm/run1.json", &job(RANDREAD, 84_560, 0));
     let text = "fio-3.33\nStarting 1 process\na: (groupid=0, jobs=1): err= 0: pid=9: Sat Nov 28 07:57:19 2026\n  \
@@ -305,7 +306,7 @@ fn failed_jobs_are_named_and_give_no_verdict() {
         &told,
         &[
             "host (4), vm (0)",
-            "the run failed, and is none of its system: four/vm/r0.json:2 (vm): error 5, Input/output error",
+            "the run failed and does not count: four/vm/r0.json:2 (vm): error 5, Input/output error",
         ],
     );
     let text = flat(&rig.expect(0, &["report", &id]));
@@ -368,17 +369,22 @@ fn rates_are_by_counts_and_slips_are_named() {
     let (id, told) = imported(&rig, &["e0"]);
     says(
         &told,
-        &["a slip: e0/host.txt:4 (host): IOPS: 20.0k is printed, 20994 is taken: 1259822 I/Os in 60.01 s"],
+        &[
+            "a slip: e0/host.txt:4 (host): IOPS: 20.0k is printed, but 20994 follows from 1259822 I/Os in 60.01 s",
+        ],
     );
     let text = flat(&rig.expect(0, &["report", &id]));
     assert!(text.contains("99.3 ? %") && !text.contains("104.0"), "{text}");
     let lines = "read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)\nwrite: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n";
     write(&rig, "lines.txt", lines);
-    says(&imported(&rig, &["lines.txt"]).1, &["25.0k is printed", "102MiB/s stands beside it"]);
+    says(&imported(&rig, &["lines.txt"]).1, &["25.0k is printed", "102MiB/s beside it"]);
     let rados = "Total time run:       1.103127\nTotal reads made      248\nRead size:            4194304\nBandwidth (MB/sec)    799.261\nAverage IOPS          224\n";
     write(&rig, "rados.txt", rados);
     let (id, told) = imported(&rig, &["rados.txt"]);
-    says(&told, &["799.261 is printed, 899.26 MiB/s is taken: 248 I/Os of 4194304 bytes in 1.103127 s"]);
+    says(
+        &told,
+        &["799.261 is printed, but 899.26 MiB/s follows from 248 I/Os of 4194304 bytes in 1.103127 s"],
+    );
     says(&rig.expect(0, &["report", &id]), &["224 ?", "899 ? MiB/s"]);
 }
 

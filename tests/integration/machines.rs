@@ -36,7 +36,7 @@ fn serial_below(folder: &Path) -> Option<String> {
     (!serial.is_empty()).then_some(serial)
 }
 
-/// Of the separate libvirtd whose folder that is.
+/// Returns the URI of the separate libvirtd that uses this folder.
 fn libvirt_uri(folder: &Path) -> String {
     format!("qemu:///session?socket={}", folder.join("run/libvirt/libvirt-sock").display())
 }

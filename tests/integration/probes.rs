@@ -28,7 +28,8 @@ fn a_place_without_a_device_is_measured_by_probes() {
     assert!(text.contains("passes/s") && !text.contains("IOPS") && !text.contains("same limit"), "{text}");
 }
 
-/// Work that is made anew for each slice (`integer`, `exec`) and work that lasts, in guests that share processors.
+/// Tests work that is set up afresh for each slice (`integer`, `exec`) and work that lasts, in
+/// guests that share processors.
 #[test]
 fn guests_are_measured_side_by_side_by_probes() {
     let _alone = crate::rig::alone();

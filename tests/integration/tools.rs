@@ -157,7 +157,8 @@ fn a_program_that_is_missing_is_an_unmet_need() {
     assert!(!rig.path("x.img").exists());
 }
 
-/// Its `make` is this command; the script goes on for some seconds after iotax was killed, and writes to the loop device then.
+/// Returns a tool whose `make` is this command. The script keeps running for some seconds after
+/// iotax was killed, and then writes to the loop device.
 fn slow_tool(rig: &Rig, make: &str) -> String {
     let (script, began) = (rig.path("make.sh").display().to_string(), rig.path("began"));
     let text = format!(
@@ -202,7 +203,7 @@ fn clean_waits_for_a_make_that_goes_on_whoever_interprets_it() {
         assert!(crate::rig::process_of("", "make.sh").is_some(), "{make}: it goes on");
         let cleaned = rig.iotax(&["clean"]);
         assert_eq!(cleaned.status.code(), Some(0), "{make}: {}", words(&cleaned));
-        // It was waited for: nobody writes to the loop device of somebody else.
+        // `clean` waited for the script, so it does not write to somebody else's loop device.
         assert!(crate::rig::process_of("", &rig.path("make.sh").display().to_string()).is_none(), "{make}");
         assert!(words(&cleaned).contains("waiting until process "), "{make}: {}", words(&cleaned));
         assert_eq!(crate::rig::traces(&rig.path("")), Vec::<String>::new(), "{make}");

@@ -70,7 +70,8 @@ fn the_budget_is_that_of_the_whole_run_and_its_first_line_says_how_long_it_takes
     assert!(output.status.success(), "{said}");
     let first = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
     assert!(first.starts_with("this run takes at most 7 s: 6 s of measuring, 1 s of setting up"), "{said}");
-    // Two loads, and latencies at a matched rate with the second; the rest is a busy machine's own.
+    // Two loads, and latencies at a matched rate for the second; the rest is margin for a busy
+    // machine.
     let windows = rig.records("slice");
     let measured_s: f64 = windows.iter().map(|one| one["window_ns"].as_f64().unwrap() / 1e9).sum();
     assert!(measured_s > 2.0, "{measured_s}");

@@ -41,7 +41,7 @@ pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
     }
 }
 
-/// The cache in memory of a layer that keeps data, as its options say.
+/// Returns the memory cache of a layer, if the layer's options make it keep data.
 pub fn keeps_data(layer: &LayerSpec) -> Option<MemoryCache> {
     let is_kept = |cache: &MemoryCache| layer.option(cache.keeps.0) == Some(cache.keeps.1);
     layer.help()?.memory_cache.filter(is_kept)

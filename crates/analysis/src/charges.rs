@@ -54,7 +54,8 @@ pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Optio
     Charged { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
 }
 
-/// Concludes a charge from the interval that holds with all `many` of its kind, which becomes its own.
+/// Concludes a charge from the simultaneous interval over all `many` of its kind, and gives it that
+/// interval.
 pub fn hold(one: &mut ChargeFinding, who: &str, found: &Estimated, many: usize, zone: f64) {
     one.ratio = one.ratio.with_interval(Some(&found.simultaneous(many)));
     one.difference = one.difference.stretched(family::stretch(many, found.log().freedom));
@@ -75,7 +76,7 @@ pub fn hold(one: &mut ChargeFinding, who: &str, found: &Estimated, many: usize, 
     one.word(who, phrase, remedy);
 }
 
-/// Beginning of the quantity of CPU times.
+/// Prefix of the quantity's name for CPU times.
 const CPU_PER_IO: &str = "CPU per I/O of ";
 
 fn difference(figure: &Figure) -> Option<Difference> {

@@ -1,5 +1,6 @@
-//! What a load issued against what the block devices on its way completed. Both must agree, or the difference must have a name:
-//! a cache, a hole, a layer that writes more than it is given. Reads of a baseline that did no I/O leave no verdict.
+//! Compares the I/O that a load issued with the I/O that the block devices below it completed. Both
+//! must agree, or the difference must have a known cause: a cache, a hole, a layer that writes more
+//! than it is given. If reads of the baseline did no I/O, there is no verdict.
 
 use super::arc;
 use super::findings::traffic::{TrafficLevel, TrafficReport};
@@ -10,19 +11,22 @@ use iotax_model::record::{
 use iotax_stats::Refusal;
 use iotax_units::{grouped, show_bytes};
 
-/// Part of the bytes that may be missing: devices count exactly, and so does the generator.
+/// Fraction of the bytes that may be missing. It is small because devices and the generator count
+/// exactly.
 const TOLERANCE: f64 = 0.01;
-/// The same where a load has several directions or jobs: how I/O outside of the windows divides among them is estimated.
+/// The same for a load with several directions or jobs: how the I/O outside of the windows is
+/// divided among them is only estimated.
 const TOLERANCE_OF_A_MIX: f64 = 0.03;
-/// Part of the bytes that may be too many: metadata of file systems.
+/// Fraction of the bytes that may be in excess: metadata of file systems.
 const EXCESS: f64 = 0.05;
 
-/// Bytes of one direction that the lowest devices completed, where these are not those that were issued.
+/// A difference, in one direction, between the bytes issued and the bytes that the lowest devices
+/// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficDifference {
     /// Bytes completed over bytes issued.
     pub share: f64,
-    /// What explains it; `None`: nothing that is known.
+    /// What explains it; `None` if no known cause does.
     pub cause: Option<String>,
     of_reads: bool,
     unwritten: bool,
@@ -33,21 +37,21 @@ impl TrafficDifference {
         self.share < 1.0
     }
 
-    /// Whether reads were answered by a cache that is known.
+    /// Whether a known cache answered reads.
     pub fn is_cached(&self) -> bool {
         self.of_reads && self.is_loss() && !self.unwritten && self.cause.is_some()
     }
 
-    /// Whether nothing that is known explains it, or a hole does.
+    /// Whether no known cause explains it, or a hole does.
     pub fn is_unnamed(&self) -> bool {
         self.cause.is_none() || self.unwritten
     }
 
-    /// Says it in a sentence.
+    /// Returns the difference as a sentence.
     pub fn sentence(&self) -> String {
         let what = if self.of_reads { "read" } else { "written" };
         let (verb, rest) = if self.is_loss() { ("only", "the rest: ") } else { ("", "the surplus: ") };
-        let cause = self.cause.as_deref().unwrap_or("nothing that iotax knows of explains it");
+        let cause = self.cause.as_deref().unwrap_or("cause unknown");
         let percent = format!("{:.1} % of the bytes {what}", 100.0 * self.share);
         format!("{verb} {percent} reached the lowest devices; {rest}{cause}").trim_start().to_owned()
     }
@@ -56,7 +60,8 @@ impl TrafficDifference {
 /// Sums of a stack under one load, all visits together.
 struct StackTraffic<'a> {
     issued: IssuedIo,
-    /// With what passed during the slices and between them; the places of the load first.
+    /// Each place with the I/O during the slices and the I/O between them; the places of the load
+    /// come first.
     places: Vec<(&'a Place, DeviceReading, DeviceReading)>,
     slices: u32,
     /// Slices in which the lowest devices of some place completed clearly more than was issued.
@@ -86,7 +91,8 @@ impl<'a> StackTraffic<'a> {
         (!all.places.is_empty()).then_some(all)
     }
 
-    /// The lowest devices of every place, with what others did to them in as much time.
+    /// Returns the lowest devices of every place, with the I/O of other programs on them, scaled to
+    /// the time of the slices.
     fn levels(&self) -> impl Iterator<Item = (&'a Place, Vec<&DeviceCounts>, DeviceCounts)> {
         self.places.iter().map(|(place, seen, idle)| {
             let scale = if idle.at_ns > 0 { seen.at_ns as f64 / idle.at_ns as f64 } else { 0.0 };
@@ -101,17 +107,19 @@ impl<'a> StackTraffic<'a> {
         })
     }
 
-    /// Other programs, where what they do between the slices or in some of them explains a surplus.
+    /// Names other programs as the cause of a surplus, if their I/O between the slices, or in some
+    /// of the slices, explains it.
     fn of_others(&self, others: u64) -> Option<String> {
         let some = 2 * self.exceeded <= self.slices;
         let words = || match some {
             true => format!("other programs, in {} of {} slices", self.exceeded, self.slices),
-            false => "other programs, which used them between the slices, too".to_owned(),
+            false => "other programs, which also used them between the slices".to_owned(),
         };
         (some || others > 0).then(words)
     }
 
-    /// What the lowest devices of all completed and what others did to them: in places below the load where these report.
+    /// Returns what the lowest devices completed, and what other programs did to them: in the
+    /// places below the load if these report, otherwise in those of the load.
     fn lowest(&self, reading: &WorkloadView, at: usize) -> [DeviceCounts; 2] {
         let loaded: Vec<&Place> = {
             let ours = reading.run.workers.iter().filter(|worker| worker.stack == reading.name(at));
@@ -130,7 +138,8 @@ fn sum<'a>(all: impl Iterator<Item = &'a DeviceCounts>) -> DeviceCounts {
     all.fold(DeviceCounts::default(), |sum, one| sum.plus(one))
 }
 
-/// Returns where bytes issued and bytes completed are not the same, reads first; nothing where no device reports.
+/// Returns the differences between bytes issued and bytes completed, reads first; none if no device
+/// reports.
 pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> {
     let Some(traffic) = StackTraffic::gather(reading, at) else { return Vec::new() };
     let [seen, others] = traffic.lowest(reading, at);
@@ -143,13 +152,14 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
     let found = [(true, read), (false, written)].into_iter().filter(|(_, (issued, ..))| *issued > 0.0);
     found
         .filter_map(|(of_reads, (issued, seen, others))| {
-            // Some drivers count nothing (brd, a multipath head): that is no loss, unless a hole or a cache explains it.
+            // Some drivers count nothing (brd, a multipath head): that is not a loss, unless a hole
+            // or a cache explains it.
             if seen == 0 && cause_of_loss(reading, at, of_reads).is_none() {
                 return None;
             }
             let share = seen as f64 / issued;
             let is_loss = share < 1.0 - tolerance;
-            // What others do may hide a loss; it is no surplus of ours.
+            // I/O of other programs may hide a loss, but must not count as a surplus of ours.
             let is_surplus = (seen.saturating_sub(others)) as f64 / issued > 1.0 + EXCESS;
             let unwritten = is_loss && of_reads && has_unwritten(reading, at);
             let cause = || match is_loss {
@@ -161,7 +171,7 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
         .collect()
 }
 
-/// Whether devices report, and completed all reads that were issued.
+/// Whether devices report and have completed all reads that were issued.
 pub fn reads_arrived(reading: &WorkloadView, at: usize) -> bool {
     let is_lost = |one: &TrafficDifference| one.of_reads && one.is_loss();
     let Some(traffic) = StackTraffic::gather(reading, at) else { return false };
@@ -174,7 +184,7 @@ fn has_unwritten(reading: &WorkloadView, at: usize) -> bool {
     reading.run.warnings.iter().any(|one| one.kind == UNWRITTEN && is_ours(&one.subject))
 }
 
-/// The cache or the saving on the way that keeps bytes from the lowest devices.
+/// Returns what keeps bytes from the lowest devices: holes, a cache, compression or deduplication.
 fn cause_of_loss(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let is_on = |option: &str| {
@@ -195,13 +205,13 @@ fn cause_of_loss(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<St
     causes.into_iter().flatten().next().map(str::to_owned)
 }
 
-/// The page cache that the I/O of a stack goes through, if it was asked for.
+/// Returns the page cache that the I/O of a stack goes through, if the user asked for it.
 fn page_cache(reading: &WorkloadView, at: usize) -> Option<&'static str> {
     let stack = &reading.run.start.scenario.stacks[at];
     let is_cached = |disk: &GuestDisk| disk.qemu.get("cache.direct").is_some_and(|on| on == "off");
     let mut disks = reading.run.places.iter().flat_map(|place| &place.disks);
     if disks.any(|disk| disk.stack == stack.name && is_cached(disk)) {
-        return Some("the page cache of this host, as the guest's disk asks for (cache=)");
+        return Some("the page cache of this host, which the guest's disk uses (cache=)");
     }
     if reading.workload.jobs.iter().any(|job| !job.direct) {
         return Some("the page cache (direct=0)");
@@ -210,7 +220,7 @@ fn page_cache(reading: &WorkloadView, at: usize) -> Option<&'static str> {
     is_buffered.then_some("the page cache of the loop device (direct-io=false)")
 }
 
-/// What adds I/O below the load: readahead, or layers that write more than they are given.
+/// Returns what adds I/O below the load: readahead, or layers that write more than they are given.
 fn cause_of_surplus(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let added: Vec<&str> = stack.layers.iter().filter_map(|layer| layer.help()?.adds_io).collect();
@@ -222,13 +232,15 @@ fn cause_of_surplus(reading: &WorkloadView, at: usize, of_reads: bool) -> Option
     }
 }
 
-/// Why these two have no verdict: reads of one did no I/O, and the user did not ask for a cache.
+/// Returns why this pair has no verdict: reads of one stack did no I/O, and the user did not ask
+/// for a cache.
 pub fn refusal(reading: &WorkloadView, [base, at]: [usize; 2]) -> Option<Refusal> {
     let lost = |at: usize| {
         let found = differences(reading, at).into_iter().find(|one| one.of_reads && one.is_loss());
         found.map(|found| (at, found))
     };
-    // Of the stack above a loss without a name is a warning: a cache of its own may be what is measured.
+    // An unexplained loss of the compared stack is only a warning: its own cache may be what is
+    // measured.
     let refuses =
         |found: &TrafficDifference, is_base: bool| found.unwritten || (is_base && found.cause.is_none());
     let (at, found) = [
@@ -297,7 +309,8 @@ mod tests {
     use iotax_model::record::{PlaceTraffic, Warning};
     use iotax_stats::Verdict;
 
-    /// Gives every stack of a run its traffic: `share` of what it read was completed by the disk of this host.
+    /// Gives every stack of a run its traffic: this host's disk completed a `share` of what the
+    /// stack read.
     fn with_traffic(run: &mut RunData, share: impl Fn(&str) -> f64) {
         let load = run.start.scenario.workloads[0].name.clone();
         let reads = 1_000_000;
@@ -363,8 +376,8 @@ mod tests {
         let mut run = twin::bill();
         with_traffic(&mut run, |stack| if stack == "file" { 0.921 } else { 1.0 });
         let found = verdicts(&run);
-        let reason = "reads of file did no I/O: only 92.1 % of the bytes read reached the lowest devices; the rest: nothing \
-                      that iotax knows of explains it";
+        let reason = "reads of file did no I/O: only 92.1 % of the bytes read reached the lowest devices; the rest: \
+                      cause unknown";
         assert!(
             !found.is_empty() && found.iter().all(|(_, why)| why.as_deref() == Some(reason)),
             "{found:?}"

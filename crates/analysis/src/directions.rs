@@ -173,7 +173,8 @@ pub fn note(reading: &WorkloadView) -> Option<String> {
     (!reading.directions().is_empty()).then(|| text.to_owned())
 }
 
-/// Concludes the rates of single directions of a run from intervals that hold together: a family of their own.
+/// Concludes the rates of single directions of a run from simultaneous intervals; they are a
+/// separate family.
 pub fn settle(workloads: &mut [WorkloadFindings], estimates: &[Option<Estimated>], zone: f64) {
     let many = estimates.iter().flatten().count();
     let all =

@@ -262,7 +262,7 @@ fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// I/O that is lost on the way or comes up there, and nobody knows why.
+/// Reports I/O that is lost or added below the load without a known cause.
 fn not_conserved(case: &LoadedStack) -> Option<(&'static str, String)> {
     let found = conservation::differences(case.reading, case.at);
     let unnamed = found.iter().find(|one| one.is_unnamed())?;
@@ -275,13 +275,15 @@ fn held_by_the_arc(case: &LoadedStack) -> Option<(&'static str, String)> {
     arc::has_room(case.reading, case.at).filter(|_| !from_devices).map(|text| ("cached", text))
 }
 
-/// Whether devices are known to have given what was read.
+/// Whether it is known that the data read came from the devices.
 fn is_from_devices(case: &LoadedStack) -> bool {
     conservation::reads_arrived(case.reading, case.at)
         || given(case).is_some_and(|share| share >= FROM_THE_DEVICE)
 }
 
-/// In runs of before 2026-11-28: what devices of this host gave of what was read, reckoned in what the load's reads take of them; `None`: nothing was read, or no device tells.
+/// In runs from before 2026-11-28: the share of the reads that came from devices of this host,
+/// where layers that read whole blocks are taken into account. `None` if nothing was read or no
+/// device reports.
 fn given(case: &LoadedStack) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
@@ -631,7 +633,7 @@ mod tests {
     #[test]
     fn a_cache_that_holds_all_and_a_layer_that_is_faster_are_told() {
         let mut run = twin::guest();
-        // As where no device reports that it gave what was read.
+        // As if no device reported its reads.
         run.device_traffic.clear();
         let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
         guest.disks[0].qemu.insert("cache.direct".into(), "off".into());

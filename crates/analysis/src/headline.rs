@@ -48,7 +48,8 @@ fn effect(one: &Comparison) -> Option<f64> {
     Some(ratio.max(f64::MIN_POSITIVE).ln().abs())
 }
 
-/// The sentence of a comparison; of several, that it was chosen for being large.
+/// Returns the sentence for a comparison; if there are several, it says that this one was chosen
+/// for being the largest.
 fn said(one: &Comparison, family: usize) -> String {
     if family < 2 {
         return one.rate.sentence.clone();
@@ -94,7 +95,8 @@ fn why_none(
     }
 }
 
-/// What was found where no difference holds, with its range. Lines of a bill count as they do in the family.
+/// Says what was found if no difference was concluded, with its range. Lines of a bill count as in
+/// the family.
 fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
     let lines =
         workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
@@ -130,7 +132,7 @@ fn at_limit(one: &Comparison) -> Option<String> {
     Some(format!("a limit hides the cost of {whose}: {limit}"))
 }
 
-/// The largest bound of those that differ by no more.
+/// Returns the largest bound among the verdicts "no difference".
 fn largest_bound(all: &[&Verdict]) -> Option<String> {
     let bounds = all.iter().filter_map(|one| match one {
         Verdict::NoDifference { above } => Some(*above),

@@ -13,7 +13,7 @@ use iotax_store::RunData;
 pub struct Estimates {
     /// Of throughput.
     pub comparisons: Vec<Option<Estimated>>,
-    /// Of the lines of the bill, and of its total.
+    /// For the lines of the bill, then its total.
     pub bill_lines: Vec<Option<Estimated>>,
     /// Of latency.
     pub latency: Vec<Option<Estimated>>,
@@ -76,7 +76,7 @@ impl Judged {
     }
 }
 
-/// Concludes all verdicts of a run from intervals that hold together, figure by figure.
+/// Concludes all verdicts of a run from simultaneous intervals, one family per kind of figure.
 pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Estimates>) {
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());

@@ -39,12 +39,13 @@ fn stalls(readings: &[WorkloadView]) -> Option<String> {
     Some(format!("{name}: stalls of a stack that are rarer than one in {every} s"))
 }
 
-/// Costs and gains are concluded from intervals that hold together with all others of their kind.
+/// Says that costs and gains are concluded from intervals that hold simultaneously with all others
+/// of their kind.
 fn chance(many: usize) -> Option<String> {
     (many > 1).then(|| {
         format!(
-            "chance: a cost or gain in throughput that is none is named in at most 5 of 100 runs, over all {many} comparisons \
-             together; latencies and CPU times are held likewise, each among their kind"
+            "chance: at most 5 in 100 such runs report any false cost or gain in throughput among their {many} comparisons; \
+             the same holds separately for latencies and for CPU times"
         )
     })
 }
@@ -53,8 +54,8 @@ fn chance(many: usize) -> Option<String> {
 fn chance_apart(many: usize) -> Option<String> {
     (many > 0).then(|| {
         format!(
-            "chance, reads and writes apart: a cost or gain in the rate of one direction that is none is named in at most 5 of 100 runs, \
-             over all {many} together, beside those of whole loads"
+            "chance, reads and writes apart: at most 5 in 100 such runs report any false cost or gain among their {many} rates of one \
+             direction, in addition to those of whole loads"
         )
     })
 }

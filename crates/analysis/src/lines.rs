@@ -17,7 +17,7 @@ use iotax_stats::ratio;
 use iotax_stats::spread::Spread;
 use iotax_stats::{Concludes, Refusal, Verdict, visits};
 
-/// The bill of one workload, and the estimates of its lines and of its total.
+/// Returns the bill of one workload, and the estimates for its lines and its total.
 pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<Estimated>>) {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);

@@ -123,7 +123,8 @@ impl<'a> WorkloadView<'a> {
         (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
     }
 
-    /// Why rates of these two do not compare: one has none, they were not offered the same, or reads did no I/O.
+    /// Returns why the rates of these two cannot be compared: one has no rate, they were offered
+    /// different loads, or reads did no I/O.
     pub fn incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         let absent = pair.into_iter().find(|at| self.sides[*at].rounds.is_empty());
         let absent = absent.map(|at| self.not_measured(at)).or_else(|| self.offered_apart(pair));

@@ -17,7 +17,7 @@ pub struct Effort<'a> {
     pub slice_ns: Option<u64>,
     /// Why it ended.
     pub ended: Option<String>,
-    /// Loads that share the budget of a run.
+    /// Number of loads that share the budget of a run.
     pub loads: usize,
     /// The run that was cut short and can go on, if so.
     pub resumes: Option<String>,

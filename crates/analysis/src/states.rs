@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn healthy_again_says_whether_it_is_what_it_was() {
         let said = |found: &WorkloadFindings| found.arrays[0].states[3].comparisons[0].rate.sentence.clone();
-        // Wide enough for an interval that holds for seven comparisons together.
+        // Wide enough for a simultaneous interval of seven comparisons.
         let same = found(|run| run.start.scenario.measure.equivalence = 0.05);
         assert!(said(&same).ends_with("; it came back"), "{}", said(&same));
         let slow = found(|run| {

@@ -51,7 +51,7 @@ fn the_lines_of_many_bills_are_covered() {
         })
         .sum();
     let share = covered as f64 / (3 * SEEDS) as f64;
-    // The intervals hold for all lines together.
+    // The intervals hold for all lines simultaneously.
     assert!(share >= 0.97, "{share}");
 }
 
@@ -104,7 +104,7 @@ fn a_headline_of_many_has_the_interval_that_holds_over_all() {
     assert_eq!(one.rate.sentence, format!("s6 against file: {at_once}"), "one interval for one number");
 }
 
-/// A conclusion and the interval that is printed beside it.
+/// Checks that a conclusion agrees with the interval printed beside it.
 fn agrees(verdict: &Verdict, ratio: &Figure, what: &str) {
     let Some((low, high)) = ratio.bounds() else { return };
     match verdict {

@@ -88,10 +88,11 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     Compared { comparison, estimated: found.estimated.ok(), directions: of_directions }
 }
 
-/// Gives all verdicts of throughput of a run the interval that holds with all others (Bonferroni), and concludes from that.
-/// Lines of a bill that are no comparison with the baseline take part, and so do states of an array against its healthy
-/// one: they are read like the others. `estimates` are those of all comparisons, then of states; `bills` those of the
-/// lines of each workload's bill and of its total.
+/// Gives all throughput verdicts of a run their simultaneous intervals (Bonferroni), and concludes
+/// from these. The family includes the lines of a bill that are not comparisons with the baseline,
+/// and the states of an array against the healthy array, because readers read them like the others.
+/// `estimates` has the estimates of all comparisons, then of the states; `bills` those of the lines
+/// and the total of each workload's bill.
 pub fn settle(
     workloads: &mut [WorkloadFindings],
     estimates: &[Vec<Option<Estimated>>],
@@ -116,12 +117,13 @@ pub fn settle(
     }
 }
 
-/// Estimates of the lines of a bill that are no comparison with the baseline: neither the first nor the total.
+/// Returns the estimates of the lines of a bill that are not comparisons with the baseline: all but
+/// the first and the total.
 fn own_lines<T>(bill: &[T]) -> &[T] {
     bill.get(1..bill.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Concludes a rate from the interval that holds with all `many` of its kind.
+/// Concludes a rate from the simultaneous interval over all `many` of its kind.
 pub fn hold(rate: &mut RateFinding, estimated: &Estimated, many: usize, zone: f64) {
     rate.simultaneous = Some(estimated.simultaneous(many));
     if let Some(held) = at_once(rate.verdict.reason(), rate.verdict.change(), estimated, many, zone) {
@@ -129,8 +131,9 @@ pub fn hold(rate: &mut RateFinding, estimated: &Estimated, many: usize, zone: f6
     }
 }
 
-/// Returns what follows from an estimate among `many` of its kind, so that a verdict never contradicts the interval beside
-/// it. `reason` and `change` are of the conclusion by itself: what else withheld it stays. `None`: nothing changes.
+/// Returns the conclusion from an estimate that is one of `many` of its kind, so that a verdict
+/// never contradicts the interval beside it. `reason` and `change` come from the conclusion by the
+/// individual interval; any other reason that withheld it stays. `None` if nothing changes.
 pub fn at_once<C: Concludes>(
     reason: Option<&Refusal>,
     change: Option<Change>,
@@ -149,8 +152,8 @@ pub fn at_once<C: Concludes>(
     }
 }
 
-/// Does the same for latencies, for those of reads and writes apart, or for CPU times: each is a family of its own, as it
-/// has a column of its own.
+/// Does the same for latencies, for separate latencies of reads and writes, or for CPU times. Each
+/// of these is a separate family, as it has a separate column.
 pub fn settle_charges(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<Estimated>],
@@ -168,7 +171,8 @@ pub fn settle_charges(
     }
 }
 
-/// Gives the CPU time of a bill's first line and of its total the interval of the comparison with the baseline that they are.
+/// Gives the CPU times of a bill's first line and of its total the intervals of the same
+/// comparisons with the baseline.
 pub fn same_in_the_bill(workload: &mut WorkloadFindings) {
     let Some(bill) = &mut workload.bill else { return };
     let last = bill.lines.last().map(|line| line.layer.clone());

@@ -49,9 +49,9 @@ impl CpuTimes {
 /// I/O that a block device has completed, as `/sys/block/X/stat` counts it (Documentation/block/stat.rst of Linux).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounts {
-    /// The kernel's name of the device.
+    /// The kernel's name for the device.
     pub device: String,
-    /// Whether no other device of its place is known below it.
+    /// Whether no other device is known below it in the same place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lowest: bool,
     /// Reads, after merging.
@@ -67,7 +67,7 @@ pub struct DeviceCounts {
 }
 
 impl DeviceCounts {
-    /// Returns what was counted from an earlier reading of the same device to this one.
+    /// Returns the counts between an earlier reading of the same device and this one.
     pub fn since(&self, earlier: &DeviceCounts) -> DeviceCounts {
         self.each_with(earlier, u64::saturating_sub)
     }
@@ -90,7 +90,7 @@ impl DeviceCounts {
     }
 }
 
-/// What devices of one place had completed at one time.
+/// What the devices of one place had completed at a point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReading {
     /// CLOCK_MONOTONIC of the place.
@@ -100,14 +100,15 @@ pub struct DeviceReading {
 }
 
 impl DeviceReading {
-    /// Returns what passed from an earlier reading to this one: nanoseconds, and the counts of devices that are in both.
+    /// Returns the difference between an earlier reading and this one: the nanoseconds, and the
+    /// counts of devices that are in both.
     pub fn since(&self, earlier: &DeviceReading) -> DeviceReading {
         let before = |one: &DeviceCounts| earlier.devices.iter().find(|known| known.device == one.device);
         let devices = self.devices.iter().filter_map(|one| Some(one.since(before(one)?)));
         DeviceReading { at_ns: self.at_ns.saturating_sub(earlier.at_ns), devices: devices.collect() }
     }
 
-    /// Adds what passed another time.
+    /// Adds another difference of readings.
     pub fn add(&mut self, other: &DeviceReading) {
         self.at_ns = self.at_ns.saturating_add(other.at_ns);
         for one in &other.devices {

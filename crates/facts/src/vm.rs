@@ -56,31 +56,33 @@ pub struct Vm {
     pub uri: Option<String>,
 }
 
-/// Ways to libvirt that run no program which a URI names; `ext` runs any.
+/// Transports of libvirt that do not run a program named by the URI; `ext` runs any program.
 const TRANSPORTS: [&str; 6] = ["unix", "tls", "tcp", "ssh", "libssh", "libssh2"];
-/// Parameters of a URI that name neither a program (`command`, `netcat`) nor a file (`socket`, `keyfile`, `pkipath`, `known_hosts`,
-/// `authfile`, `root`), lead no further (`name`) and leave the checks of the other end alone (`no_verify`).
+/// Parameters of a URI that are safe. All others name a program (`command`, `netcat`), a file
+/// (`socket`, `keyfile`, `pkipath`, `known_hosts`, `authfile`, `root`) or another connection
+/// (`name`), or switch off checks of the other end (`no_verify`).
 const PARAMETERS: [&str; 4] = ["mode", "no_tty", "proxy", "sshauth"];
 
-/// The transport of libvirt's connection URI, which must run no program, read no file and lead nowhere that it names by itself.
+/// Returns the transport of a libvirt connection URI. The URI must not name a program to run, a
+/// file to read or a further connection.
 ///
 /// # Errors
-/// What it names, in words.
+/// Says what the URI must not name.
 pub fn transport_of(uri: &str) -> Result<&str, String> {
     let plain = |text: &str, also: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c));
-    let (scheme, rest) = uri.split_once("://").ok_or("it is no URI such as qemu:///system")?;
+    let (scheme, rest) = uri.split_once("://").ok_or("it is not a URI such as qemu:///system")?;
     let (driver, transport) = scheme.split_once('+').unwrap_or((scheme, "unix"));
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
     if driver.is_empty() || !plain(driver, "") {
-        return Err(format!("\"{driver}\" is no driver of libvirt"));
+        return Err(format!("\"{driver}\" is not a driver of libvirt"));
     }
     if !TRANSPORTS.contains(&transport) {
         return Err(format!("the transport \"{transport}\" is not one of {}", TRANSPORTS.join(", ")));
     }
-    // ssh would take a host that begins with "-" for an option.
+    // ssh would treat a host that begins with "-" as an option.
     if !plain(host, "._-@:[]") || host.split('@').any(|part| part.trim_start_matches('[').starts_with('-')) {
-        return Err(format!("\"{host}\" is no plain name of a host"));
+        return Err(format!("\"{host}\" is not a plain host name"));
     }
     if !["", "/", "/system", "/session", "/default"].contains(&path) {
         return Err(format!("its path \"{path}\" is neither /system nor /session"));
@@ -173,15 +175,15 @@ mod tests {
             ("qemu+ssh://h/system?known_hosts=/tmp/k&no_verify=1", "known_hosts"),
             ("qemu+ssh://h/system?no_verify=1", "no_verify"),
             ("esx://h/?authfile=/tmp/a", "authfile"),
-            ("qemu+ssh://-oProxyCommand=x/system", "is no plain name of a host"),
-            ("qemu+ssh://-oProxyCommand/system", "is no plain name of a host"),
-            ("qemu+ssh://me@-oProxyCommand/system", "is no plain name of a host"),
-            ("qemu+ssh://%2doProxyCommand/system", "is no plain name of a host"),
+            ("qemu+ssh://-oProxyCommand=x/system", "is not a plain host name"),
+            ("qemu+ssh://-oProxyCommand/system", "is not a plain host name"),
+            ("qemu+ssh://me@-oProxyCommand/system", "is not a plain host name"),
+            ("qemu+ssh://%2doProxyCommand/system", "is not a plain host name"),
             ("qemu:///embed?root=/tmp/r", "its path \"/embed\""),
             ("test:///tmp/machine.xml", "its path"),
             ("qemu:///system#x", "its path"),
-            ("myalias", "it is no URI"),
-            ("+ext:///system", "is no driver"),
+            ("myalias", "it is not a URI"),
+            ("+ext:///system", "is not a driver"),
         ] {
             let why = transport_of(uri).unwrap_err();
             assert!(why.contains(part), "{uri}: {why}");

@@ -288,7 +288,8 @@ fn descend(probe: &Probe, name: String, chain: &mut Vec<String>) {
     }
 }
 
-/// Returns the devices that a device stands on directly: its slaves, the disk of a partition, what holds a loop device's file.
+/// Returns the devices directly below a device: its slaves, the disk of a partition, the device
+/// that holds a loop device's file.
 pub(super) fn below(probe: &Probe, name: &str) -> Vec<String> {
     let dir = device_dir(probe, name);
     let mut below = probe.names(dir.join("slaves"));
@@ -311,7 +312,8 @@ fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
 }
 
-/// Returns the device at a path, or all devices of the file system that the path lies in: a btrfs has several.
+/// Returns the device at a path, or all devices of the file system that contains the path: a btrfs
+/// may have several.
 fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     let Some(first) = device_of(probe, path) else { return Vec::new() };
     let pools = probe.names("/sys/fs/btrfs").into_iter();

@@ -96,8 +96,9 @@ impl Gauges {
         names.iter().map(|name| self.in_flight_on(name)).sum()
     }
 
-    /// Returns what the devices at these paths (or below files) and all devices below them have completed since boot, each once,
-    /// from the top. A device that does not report is left out.
+    /// Returns what the devices at these paths (or below files at these paths), and all devices
+    /// below them, have completed since boot. Each device is listed once, from the top; devices
+    /// that do not report are left out.
     pub fn device_counts(&mut self, paths: &[PathBuf]) -> Vec<DeviceCounts> {
         let mut names: Vec<String> = Vec::new();
         for path in paths {
@@ -109,7 +110,8 @@ impl Gauges {
 
     fn counts_of(&self, name: &str) -> Option<DeviceCounts> {
         let folder = PathBuf::from("/sys/class/block").join(name.replace('/', "!"));
-        // With its statistics turned off it counts nothing; a partition has the queue of its disk.
+        // A device whose statistics are turned off counts nothing; a partition has no queue of its
+        // own but its disk's.
         if self.probe.number(folder.join("queue/iostats")) == Some(0) {
             return None;
         }
@@ -123,7 +125,7 @@ impl Gauges {
             device: name.to_owned(),
             lowest: below(&self.probe, name).is_empty(),
             reads,
-            // Sectors have 512 bytes, whatever the device's block.
+            // These sectors have 512 bytes, whatever the device's block size.
             read_bytes: read_sectors.checked_mul(512)?,
             writes,
             write_bytes: write_sectors.checked_mul(512)?,

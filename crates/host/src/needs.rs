@@ -230,8 +230,9 @@ pub const OWN: &[Need] = &[
     )),
 ];
 
-/// Explains that no IOMMU is in use, with the words that the IOMMU of this machine takes: by its ACPI table,
-/// or by the processor's vendor while the firmware has it off.
+/// Explains that no IOMMU is in use, and which kernel parameters this machine's IOMMU requires. The
+/// kind of IOMMU is known from its ACPI table, or from the processor's vendor if the firmware has
+/// switched the IOMMU off.
 fn lacks_iommu(probe: &Probe) -> Option<String> {
     if pci::has_iommu(probe) {
         return None;
@@ -248,10 +249,10 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
     let distribution = distribution(probe);
     let boot = match () {
         () if distribution.iter().any(|word| word == "debian") => {
-            format!("add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub, update-grub, reboot")
+            format!("add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, reboot")
         }
         () if distribution.iter().any(|word| word == "fedora") => {
-            format!("grubby --update-kernel=ALL --args='{words}', reboot")
+            format!("run grubby --update-kernel=ALL --args='{words}', reboot")
         }
         () => format!("boot with {words}"),
     };
@@ -406,7 +407,7 @@ mod tests {
             lacks_iommu(&machine.probe).unwrap()
         };
         let of_cpu = |vendor: &str| hint(&[("/proc/cpuinfo", &format!("vendor_id\t: {vendor}\n"))]);
-        let grub = "to GRUB_CMDLINE_LINUX in /etc/default/grub, update-grub, reboot";
+        let grub = "to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, reboot";
         let said = |of: &str, words: &str| {
             format!("no IOMMU is in use; hint: switch on {of} in the firmware, add {words} {grub}")
         };

@@ -19,8 +19,8 @@ use std::path::Path;
 
 /// Why a figure that every tool could print is not there.
 const NOT_PRINTED: &str = "the output does not tell it";
-/// Why a latency of `0.00` is not there.
-const BELOW_DIGITS: &str = "printed as 0: it is less than the digits tell";
+/// Why a latency printed as `0.00` has no value.
+const BELOW_DIGITS: &str = "printed as 0: it is less than the printed digits can show";
 /// Intervals that are narrower, relative to the value, are not worth their bytes.
 const EXACT: f64 = 1e-9;
 /// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp ended may be in one of the two.
@@ -31,9 +31,9 @@ const WHOLE: f64 = 0.01;
 pub(super) struct Found {
     pub(super) result: ImportedResult,
     pub(super) histogram: Option<Histogram>,
-    /// What identifies its run wherever it is printed.
+    /// Identifies its run in every output that prints it.
     pub(super) run: Option<String>,
-    /// Line at which its output begins.
+    /// Line on which its output begins.
     pub(super) output: u32,
 }
 
@@ -49,7 +49,8 @@ pub(super) struct Results {
     pub(super) last: u32,
 }
 
-/// The results of a page of file `file`; the systems of those that nobody named are left open.
+/// Returns the results on a page of file `file`. Systems that the user did not name are named
+/// later.
 pub(super) fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> Results {
     let interim = snapshots::superseded(outputs);
     let last = outputs.iter().zip(&interim).filter(|(_, interim)| !**interim);
@@ -253,7 +254,7 @@ fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
     samples
 }
 
-/// Whether a printed 0 stands for anything up to half of its last digit.
+/// Whether a printed 0 may be any value up to half of its last digit.
 fn is_below_digits(figure: &Figure) -> bool {
     figure.value == 0.0 && figure.high > 0.0
 }

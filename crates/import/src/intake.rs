@@ -18,7 +18,7 @@ pub(super) struct Intake<'a> {
     writer: &'a mut Writer,
     done: Done,
     empty_pages: Vec<String>,
-    /// By their numbers.
+    /// The files, indexed by their numbers.
     files: Vec<TakenFile>,
     all: Vec<Found>,
     /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before the end.
@@ -26,7 +26,7 @@ pub(super) struct Intake<'a> {
     here: PathBuf,
 }
 
-/// A file that was taken in.
+/// A file that was read.
 struct TakenFile {
     shown: String,
     absolute: String,
@@ -98,7 +98,7 @@ impl<'a> Intake<'a> {
         whole.to_string_lossy().into_owned()
     }
 
-    /// Names the systems of all results, and marks those that are no runs of their own.
+    /// Names the systems of all results, and marks the results that do not count as a separate run.
     fn settle(&mut self) {
         let numbers = runs::number_runs(&self.all);
         let loads: Vec<u64> = self.all.iter().map(|found| hash(&convert::key(&found.result))).collect();
@@ -122,7 +122,7 @@ impl<'a> Intake<'a> {
                 None => self.done.slips.extend(result.slips.iter().map(|slip| format!("{own}: {slip}"))),
             }
         }
-        // A line of JSON may hold both ways of a job.
+        // A line of JSON may hold both directions of a job.
         self.done.failed.dedup();
         self.compare_bytes();
     }
@@ -144,7 +144,8 @@ impl<'a> Intake<'a> {
         let names = name_systems(&contents);
         let repeated: Vec<HashSet<u64>> =
             contents.iter().map(|file| runs::repeated(file.results.iter().copied())).collect();
-        // On a page that only its own name names, outputs of one load may be of several systems: each has its line.
+        // If only the file's own name tells the system, outputs of one load may come from several
+        // systems: each is named by its line.
         let mut apart: HashSet<(u32, u32)> = HashSet::new();
         for (found, load) in self.all.iter().zip(loads) {
             let at = of_file.get(&found.result.file).filter(|at| names[**at].by_file);
@@ -162,7 +163,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Tells of systems that paths named which of them are taken for repeats.
+    /// For systems named by paths, lists the files that are taken for repeats.
     fn tell_repeats(&mut self, loads: &[u64]) {
         let mut files: BTreeMap<(&str, u64), BTreeSet<&str>> = BTreeMap::new();
         for (Found { result, .. }, load) in self.all.iter().zip(loads) {
@@ -181,7 +182,7 @@ impl<'a> Intake<'a> {
         self.done.repeats = lines.collect();
     }
 
-    /// A file that is another's copy, and called another system, is told.
+    /// Reports files that are copies of another file but belong to another system.
     fn compare_bytes(&mut self) {
         let mut seen: HashMap<&str, (&TakenFile, &str)> = HashMap::new();
         let mut last = None;

@@ -1,6 +1,6 @@
-//! Imports other tools' results as a run. Threads read the files in batches. Which results are of one run, and of which system
-//! they are, is decided when all are read; they reach the store in file order. An import is stored whole or not at all. Pages
-//! without results are refused.
+//! Imports other tools' results as a run. Threads read the files in batches. When all files are
+//! read, it decides which results belong to one run and to which system; results reach the store in
+//! file order. An import is stored completely or not at all. Pages without results are refused.
 #![forbid(unsafe_code)]
 
 mod convert;
@@ -31,7 +31,7 @@ use sources::{Source, Sources, Whose, sources};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Files that are in memory at the same time.
+/// Number of files that are in memory at the same time.
 const STRETCH: usize = 256;
 /// Larger files of a folder are rather disks than results, and would fill the memory; one that is named is read.
 pub const LARGEST: u64 = 2 << 30;
@@ -62,17 +62,17 @@ pub struct Done {
     pub files: usize,
     /// Results in them.
     pub results: usize,
-    /// Systems with results, in their order, and how many each has that count.
+    /// Systems with results, in their order, each with the number of its results that count.
     pub systems: Vec<(String, usize)>,
-    /// Whether some were named by their paths.
+    /// Whether some systems were named by their paths.
     pub by_path: bool,
     /// Systems with several runs of one load from several paths: `host: r1.json, r2.json`.
     pub repeats: Vec<String>,
-    /// Results of runs that count already: `vm/b.json:12 (vm) is vm/a.json:12`.
+    /// Results of runs that are already counted: `vm/b.json:12 (vm) is vm/a.json:12`.
     pub again: Vec<String>,
     /// Results of runs that failed: `vm/a.json:12 (vm): error 5, Input/output error`.
     pub failed: Vec<String>,
-    /// Rates that were printed otherwise than their counts say.
+    /// Printed rates that contradict their counts.
     pub slips: Vec<String>,
     /// Files in folders that hold no result.
     pub empty: Vec<String>,

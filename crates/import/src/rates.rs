@@ -1,5 +1,5 @@
-//! Rates by counts and times, which are printed more exactly than rates are, and without the slips of rates: fio
-//! before 3.26 loses a carry (`25.0k` of 25,991), people retype.
+//! Computes rates from counts and times. These are printed more exactly than rates, and without the
+//! slips that rates have: fio before 3.26 loses a carry (`25.0k` for 25,991), and people mistype.
 
 use iotax_audit::import::Reading;
 use iotax_audit::page::Page;
@@ -7,8 +7,8 @@ use iotax_hardware::number::Figure;
 
 const MIB: f64 = 1_048_576.0;
 
-/// Returns the reading with rates by its counts and its time, where these are told, and a sentence for each rate
-/// that was printed otherwise.
+/// Returns the reading with rates computed from its counts and its time, if it has these, and one
+/// sentence for each printed rate that contradicts them.
 pub(super) fn recount_rates(page: &Page, mut reading: Reading, is_fio: bool) -> (Reading, Vec<String>) {
     let seconds = reading.runtime_ns.filter(|time| time.low > 0.0).map(|time| time.scaled(1e-9));
     let time = seconds.map_or(0.0, |seconds| (seconds.value * 1e6).round() / 1e6);
@@ -24,11 +24,12 @@ pub(super) fn recount_rates(page: &Page, mut reading: Reading, is_fio: bool) -> 
         } else if let Some((bandwidth, meant)) =
             beside.and_then(|one| Some((one, lost_carry(&printed, &one)?)))
         {
-            let by = || format!("{} stands beside it", page.quote(bandwidth.spot));
+            let by = || format!("{} beside it", page.quote(bandwidth.spot));
             reading.iops = Some(judge.take(&IOPS, printed, meant, by));
         }
     }
-    // A text of fio rounds its bytes, and blocks that were cut short move less than their number says.
+    // fio's text output rounds its bytes, and short I/Os move fewer bytes than their number
+    // suggests.
     let bytes = reading.bytes.filter(|bytes| !is_fio || bytes.low == bytes.high);
     let size = reading.workload.bs.unwrap_or(0);
     let blocks = by_count.filter(|_| size > 0).map(|rate| rate.scaled(size as f64));
@@ -44,11 +45,11 @@ pub(super) fn recount_rates(page: &Page, mut reading: Reading, is_fio: bool) -> 
     (reading, judge.slips)
 }
 
-/// A rate as a slip names it.
+/// How a slip names and prints a rate.
 struct RateKind {
     name: &'static str,
     unit: (f64, &'static str),
-    /// What fio's own arithmetic leaves open: so much of the rate, so much at least.
+    /// Error that fio's own arithmetic may make: a fraction of the rate, and a minimum.
     of_fio: (f64, f64),
 }
 
@@ -63,14 +64,16 @@ struct Judge<'p> {
 }
 
 impl Judge<'_> {
-    /// Whether two rates may be the same. Tools other than fio read their clocks once more.
+    /// Whether two rates may be the same. Other tools than fio have more room, because they read
+    /// their clocks once more.
     fn meets(&self, kind: &RateKind, printed: &Figure, counted: &Figure) -> bool {
         let (share, least) = if self.is_fio { kind.of_fio } else { (0.02, 0.0) };
         let room = least.max(share * counted.value);
         printed.low <= counted.high + room && counted.low <= printed.high + room
     }
 
-    /// Returns the rate that is told more exactly; the counted one, with a slip, where they contradict each other.
+    /// Returns the more exact of the two rates. If they contradict each other, returns the counted
+    /// one and records a slip.
     fn take(&mut self, kind: &RateKind, printed: Figure, counted: Figure, by: impl Fn() -> String) -> Figure {
         let width = |one: &Figure| one.high - one.low;
         if self.meets(kind, &printed, &counted) {
@@ -79,7 +82,7 @@ impl Judge<'_> {
         }
         let (scale, unit) = kind.unit;
         let (said, taken) = (self.page.quote(printed.spot), five_digits(counted.value / scale));
-        self.slips.push(format!("{}: {said} is printed, {taken}{unit} is taken: {}", kind.name, by()));
+        self.slips.push(format!("{}: {said} is printed, but {taken}{unit} follows from {}", kind.name, by()));
         counted
     }
 }
@@ -95,7 +98,8 @@ fn five_digits(value: f64) -> String {
     format!("{value:.*}", 4usize.saturating_sub(whole))
 }
 
-/// What a figure that was printed with one decimal, a 0, may have been before its carry was lost.
+/// Returns the range that a figure printed with the single decimal 0 may have had before its carry
+/// was lost.
 fn carry(printed: &Figure) -> Option<[f64; 2]> {
     let unit = 20.0 * (printed.value - printed.low);
     let digits = printed.value / unit;
@@ -107,7 +111,8 @@ fn is_carried(printed: &Figure, meant: &Figure) -> bool {
     carry(printed).is_some_and(|[low, high]| meant.low <= high && low <= meant.high)
 }
 
-/// The rate that is meant where a bandwidth is one of blocks of a usual size with the carry, and of none without.
+/// Returns the IOPS with the lost carry, if the bandwidth matches a usual block size with the carry
+/// and none without it.
 fn lost_carry(printed: &Figure, bandwidth: &Figure) -> Option<Figure> {
     let fits = |low: f64, high: f64| {
         let mut sizes = (9..=22).map(|power| 2f64.powi(power));

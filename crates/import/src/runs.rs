@@ -1,12 +1,13 @@
-//! Which results are of one run: the same figures, another form of the same counts, the other end of a
-//! connection. A run counts once per system, however often it was printed or copied.
+//! Decides which results belong to one run: those with the same figures, another format of the same
+//! counts, or the other end of a connection. A run counts once per system, however often it was
+//! printed or copied.
 
 use super::convert::Found;
 use iotax_model::record::imported::{ImportedResult, ImportedSample, Uncounted};
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Numbers the runs of results: those of one run have one number.
+/// Returns a run number for each result; results of the same run have the same number.
 pub(super) fn number_runs(all: &[Found]) -> Vec<u32> {
     let mut numbers: Vec<u32> = Vec::new();
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
@@ -20,7 +21,8 @@ pub(super) fn number_runs(all: &[Found]) -> Vec<u32> {
     numbers
 }
 
-/// Marks all but one result of each run and system: those with options are kept rather than those without.
+/// Marks all but one result of each run and system as copies. Results with options are preferred to
+/// those without.
 pub(super) fn mark_copies(all: &mut [Found], numbers: &[u32]) {
     let mut kept: HashMap<(String, u32), usize> = HashMap::new();
     for at in 0..all.len() {
@@ -42,7 +44,7 @@ pub(super) fn mark_copies(all: &mut [Found], numbers: &[u32]) {
     }
 }
 
-/// What results of one run have in common, each of these alone.
+/// Returns keys of a result; results of one run have at least one key in common.
 fn keys(found: &Found) -> Vec<u64> {
     let ImportedResult { load, way, part, ended, samples, percentiles, others, .. } = &found.result;
     let hash = |what: &dyn Fn(&mut DefaultHasher)| {
@@ -70,7 +72,7 @@ fn keys(found: &Found) -> Vec<u64> {
     keys
 }
 
-/// Whether all that two results tell may be the same.
+/// Whether no figure of two results contradicts the other result.
 fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
     const CLOCKS_S: i64 = 2;
     let samples = |one: &ImportedResult| one.samples.iter().chain(&one.others).cloned().collect::<Vec<_>>();
@@ -93,7 +95,7 @@ fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
         one.since(other)
             .is_ok_and(|apart| apart.total(jiff::Unit::Second).is_ok_and(|s| s.abs() <= CLOCKS_S as f64))
     });
-    // Jobs of one rate may have the same counts.
+    // Jobs with the same rate limit may have the same counts.
     let unlike = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
     let one_load = !unlike(one.load.bs, other.load.bs)
         && !unlike(one.load.iodepth, other.load.iodepth)
@@ -101,7 +103,7 @@ fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
     figures && percentiles && at_once && one_load
 }
 
-/// Loads that a file holds more than one run of.
+/// Returns the loads of which a file has more than one run.
 pub(super) fn repeated(keys: impl Iterator<Item = (u64, u32)>) -> HashSet<u64> {
     let mut first: HashMap<u64, u32> = HashMap::new();
     keys.filter(|(load, run)| *first.entry(*load).or_insert(*run) != *run).map(|(load, _)| load).collect()

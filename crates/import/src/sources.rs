@@ -1,5 +1,5 @@
-//! Which files are read, and whose results they hold where somebody said so; else where they lie, by which `systems` names
-//! them. Folders are walked as `folder` does.
+//! Decides which files are read, and which systems their results belong to. Without `--system` it
+//! keeps the paths, from which `systems` makes names. `folder` walks the folders.
 
 use crate::folder::{self, Kind};
 use anyhow::Result;
@@ -29,7 +29,7 @@ pub struct Named {
 pub enum Whose {
     /// All of that system, however many there are.
     One(String),
-    /// By where it lies: folders below what all files share, and its name.
+    /// Named by its path: the folders below the folder that all files share, and the file's name.
     Path(Vec<String>),
     /// By lines, both included.
     Lines(Vec<(String, u32, u32)>),
@@ -165,10 +165,11 @@ fn add_lines(source: &mut Source, one: &Named) -> Result<()> {
     Ok(())
 }
 
-/// Files with where they lie below what all words of the command line share.
+/// Returns the files with their paths below the folder that all arguments of the command line
+/// share.
 fn by_path(given: Vec<Given>) -> Vec<Source> {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    // A file's own name may be a link.
+    // The file itself may be a link, so only its folder is resolved.
     let folder_of = |root: &Path| match root.is_dir() {
         true => whole(root),
         false => {
@@ -253,7 +254,7 @@ mod tests {
         dir
     }
 
-    /// Files, and whose they are.
+    /// Returns the files and the systems that they belong to, as text.
     fn told(dir: &Path, pages: &[&str], named: &[&str]) -> Vec<String> {
         let at = |page: &&str| dir.join(page).display().to_string();
         let pages: Vec<String> = pages.iter().map(at).collect();

@@ -1,16 +1,17 @@
-//! Names of systems from the paths of files. Different paths are different systems, unless what tells them
-//! apart names a load that the outputs tell themselves, or a run by one of the clear words for it.
+//! Names systems by the paths of files. Different paths are different systems, unless they differ
+//! only in the name of a load, which the outputs themselves show, or in one of the clear words for
+//! a run.
 
 use iotax_units::harmless::shown;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-/// What a file holds, as far as it decides whether two files may be of one system.
+/// The content of a file that decides whether two files may belong to one system.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
-    /// Names of folders below what all files share, and the file's own name.
+    /// Names of the folders below the folder that all files share, and the file's own name.
     pub(super) path: Vec<String>,
-    /// Of each result: what it is a repeat of, and which run it is.
+    /// For each result, a key of its load and the number of its run.
     pub(super) results: Vec<(u64, u32)>,
 }
 
@@ -18,22 +19,24 @@ pub(super) struct FileContent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SystemName {
     pub(super) name: String,
-    /// Whether the name of the file is part of it: of a folder all results are repeats, of a file perhaps not.
+    /// Whether the file's name is part of it. The results in a folder are repeats; those in a file
+    /// may not be.
     pub(super) by_file: bool,
 }
 
-/// Words that name a load or an output, with a number or without, and nothing else.
+/// Words that name only a load or an output, with or without a number.
 const NO_SYSTEM: &str = "read write randread randwrite randrw rw readwrite trim randtrim seq seqread seqwrite rand random \
                          sequential mix mixed libaio uring iouring psync sync fio vdbench iperf3 sysbench run runs output out \
                          log logs logfile summary totals result results report bs qd iodepth depth jobs numjobs nj threads";
-/// Words that name a run where a number stands against them: `r3`, `pass2`.
+/// Words that name a run if a number is attached to them: `r3`, `pass2`.
 const OF_RUNS: &str = "r iter iteration rep repeat repetition round pass try trial attempt take";
 
-/// Names the systems of files, in their order.
+/// Returns the system of each file, in the order of the files.
 pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
     let reduced: Vec<Vec<Part>> = files.iter().map(|file| parts(&file.path, telling, telling_file)).collect();
     let found = Split { files, parts: &reduced }.names();
-    // Names of runs are passed over where others tell systems apart, or a folder names the only one.
+    // Names of runs are ignored if other parts distinguish the systems, or if a folder names the
+    // only system.
     let names: BTreeSet<&String> = found.iter().map(|one| &one.name).collect();
     let tells = reduced.iter().any(|parts| parts.iter().any(|part| !part.is_ending));
     if tells && (files.len() == 1 || names.len() > 1 || found.iter().all(|one| !one.by_file)) {
@@ -44,7 +47,7 @@ pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
     Split { files, parts: &whole }.names()
 }
 
-/// A part of a path that may tell systems apart.
+/// A part of a path that may distinguish systems.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Part {
     text: String,
@@ -52,7 +55,7 @@ struct Part {
     is_ending: bool,
 }
 
-/// The parts of a path; of names of folders and files those that are left by two functions.
+/// Returns the parts of a path. `folder` and `file` filter the names of folders and of the file.
 fn parts(
     path: &[String],
     folder: impl Fn(&str) -> Option<String>,
@@ -67,14 +70,14 @@ fn parts(
     folders.chain(file(&stem).map(|text| part(text, true, false))).chain(ending).collect()
 }
 
-/// The same of the name of a file, of which a letter and a number (`a1`) are a run, too.
+/// The same as [`telling`] for the name of a file; a letter and a number (`a1`) also name a run.
 fn telling_file(name: &str) -> Option<String> {
     let number = name.strip_prefix(|first: char| first.is_ascii_alphabetic()).unwrap_or("x");
     let is_run = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     telling(name).filter(|_| !is_run)
 }
 
-/// What is left of a name without words of loads, runs and times; `None` where that is nothing.
+/// Returns a name without its words for loads, runs and times; `None` if nothing is left.
 fn telling(name: &str) -> Option<String> {
     let words: Vec<&str> =
         name.split(|letter: char| "-_ ,+()".contains(letter)).filter(|word| !word.is_empty()).collect();
@@ -82,7 +85,8 @@ fn telling(name: &str) -> Option<String> {
     let mut passed = true;
     for (at, word) in words.iter().enumerate() {
         let lower = word.to_ascii_lowercase();
-        // A number goes with the word before it: `randread-16`, but `vm-1`.
+        // A number belongs to the word before it: it is dropped in `randread-16`, but kept in
+        // `vm-1`.
         let number = lower.starts_with(|first: char| first.is_ascii_digit());
         passed = is_passed(&lower)
             || is_year(&words, at)
@@ -96,7 +100,7 @@ fn telling(name: &str) -> Option<String> {
     }
 }
 
-/// Whether a word begins a date: a year before a month (`2026-01-02`), and not `win-2022`.
+/// Whether a word begins a date: a year before a month, as in `2026-01-02` and not in `win-2022`.
 fn is_year(words: &[&str], at: usize) -> bool {
     let is_number = |word: &&str, most: usize| {
         word.len() <= most && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
@@ -105,11 +109,12 @@ fn is_year(words: &[&str], at: usize) -> bool {
     year && is_number(&words[at], 4) && words.get(at + 1).is_some_and(|next| is_number(next, 2))
 }
 
-/// Whether a word is of a load (`randread`, `4k`, `qd32`), of a run (`run3`) or of a time (`20260101T1200Z`).
+/// Whether a word names a load (`randread`, `4k`, `qd32`), a run (`run3`) or a time
+/// (`20260101T1200Z`).
 fn is_passed(word: &str) -> bool {
     let bare = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let size = word.trim_end_matches(['b', 'i']).strip_suffix(['k', 'm']);
-    // `sas-15k` is a drive: blocks are powers of two.
+    // Block sizes are powers of two: `sas-15k` is a drive.
     let is_size = size.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(u64::is_power_of_two);
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let is_time = match digits {
@@ -120,7 +125,7 @@ fn is_passed(word: &str) -> bool {
     is_size || is_time || of_list(NO_SYSTEM) || (bare.len() < word.len() && of_list(OF_RUNS))
 }
 
-/// Files in groups that are split as long as one of them holds several runs of a load under different names.
+/// Splits files into groups, until no group has several runs of one load under different names.
 struct Split<'a> {
     files: &'a [FileContent],
     parts: &'a [Vec<Part>],
@@ -172,13 +177,14 @@ impl Split<'_> {
         }
     }
 
-    /// A file's path without its ending.
+    /// Returns a file's path without its extension.
     fn whole(&self, file: usize) -> String {
         let path = self.files[file].path.join("/");
         shown(&Path::new(&path).with_extension("").to_string_lossy())
     }
 
-    /// Whether files whose further names differ hold runs of one load: these may be of several systems.
+    /// Whether files with different remaining path parts hold runs of one load: these may belong to
+    /// several systems.
     fn is_divided(&self, group: &[usize], depth: usize) -> bool {
         let mut runs: HashSet<u32> = HashSet::new();
         let mut first: HashMap<u64, &[Part]> = HashMap::new();
@@ -194,7 +200,8 @@ impl Split<'_> {
 mod tests {
     use super::*;
 
-    /// Names of files that all hold a run of one load each, but for those whose name ends with `=LOAD`.
+    /// Names files that each hold one run of the same load; a path that ends with `=LOAD` has that
+    /// load instead.
     fn named(paths: &[&str]) -> Vec<String> {
         let file = |(run, path): (usize, &&str)| {
             let (path, load) = path.split_once('=').unwrap_or((path, "0"));
@@ -230,14 +237,14 @@ mod tests {
             ),
             (&["host.json", "vm.json=1"], &["host", "vm"]),
             (&["host/seqtest.json", "host/mixtest.json=1", "vm/seqtest.json"], &["host", "host", "vm"]),
-            // Who knows whether these are runs, drives or days?
+            // These may be runs, drives or days.
             (
                 &["host/nvme0n1/r1.json", "host/nvme1n1/r1.json", "vm/r1.json"],
                 &["host/nvme0n1", "host/nvme1n1", "vm"],
             ),
             (&["host/monday.json", "host/friday.json", "vm/x.json"], &["host/monday", "host/friday", "vm"]),
             (&["vm-1/a.json", "vm-2/a.json", "vm1/a.json"], &["vm-1", "vm-2", "vm1"]),
-            // Nothing but runs: which systems these are of nobody says.
+            // Only names of runs: nothing names the systems.
             (&["r1.json", "r2.json"], &["r1", "r2"]),
             (&["run1/result.json", "run2/result.json"], &["run1", "run2"]),
             (&["run1/x.json", "run2/x.json"], &["run1", "run2"]),

@@ -47,10 +47,10 @@ const MOST_STOPS: u32 = 20;
 /// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
 /// fio's trials are a command over ssh each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
-/// A start that was learned is no longer than this: half of it is more than a guest waits for a processor.
+/// Upper limit of a learned start: a guest never waits half of this for a processor.
 const MOST_LEARNED_NS: u64 = 1_000_000_000;
-/// By so small a part a learned start becomes shorter with each slice that ran in time: a start that is just too short then makes 4 of
-/// 100 slices run again.
+/// A learned start shrinks by one part in this many with each slice that was on time at the first
+/// try. If a start is just too short, 4 in 100 slices are then repeated.
 const UNLEARNED_PART: u64 = 32;
 /// A slice that lasts so much longer than asked for is reported.
 const OVERDUE: Duration = Duration::from_secs(20);
@@ -70,7 +70,7 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
-    /// Media at the bottom of the stack, by their places.
+    /// Media at the bottom of the stack, by place.
     pub media: Vec<(Place, Vec<PathBuf>)>,
     /// The other end of a network, where the stack names one.
     pub far_end: Option<FarEnd>,
@@ -137,7 +137,7 @@ pub struct Bench<'a> {
     pub clusters: Vec<Watched>,
     /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
     pub failing: BTreeSet<usize>,
-    /// What devices on the way have counted beside what was issued.
+    /// What the devices below the load have counted, beside the I/O issued.
     pub traffic: Traffic,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
@@ -168,7 +168,7 @@ impl Start {
         longer_ns.min(MOST_LEARNED_NS.max(least_ns))
     }
 
-    /// Keeps the start of the try that sufficed, somewhat shorter where the first did.
+    /// Keeps the start of the try that was on time, slightly shortened if that was the first try.
     fn learn(&mut self, least_ns: u64, attempt: u32) {
         let sufficed_ns = self.tried_ns(least_ns, attempt);
         self.learned_ns = if attempt == 0 { sufficed_ns - sufficed_ns / UNLEARNED_PART } else { sufficed_ns };
@@ -187,7 +187,7 @@ pub struct Done {
     other_cpu: Option<CpuTimes>,
     /// What the threads computed that serve the stack's I/O.
     engine_ns: Option<f64>,
-    /// What devices on the way read before and after it.
+    /// Readings of the devices below the load, before and after the slice.
     pub(super) devices: PlaceReadings,
     gate: Option<Gate>,
     run_again: u32,
@@ -202,7 +202,7 @@ pub(super) struct Slices {
     pub host_cpu: Option<CpuTimes>,
     /// How several did it.
     pub together: Option<Together>,
-    /// Devices below the targets of each place, before and after.
+    /// Readings of the devices below the targets of each place, before and after the slice.
     pub devices: Vec<[DeviceReading; 2]>,
 }
 
@@ -561,7 +561,7 @@ impl Bench<'_> {
             stopped::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
         })?;
         let below = self.read_below(worker)?.into_iter().filter_map(|(place, to)| {
-            // A place may have been lost meanwhile.
+            // A place may have been lost during the slice.
             let from = below_before.iter().find(|(known, _)| *known == place)?.1.clone();
             Some((place, [from, to]))
         });

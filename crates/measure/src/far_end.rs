@@ -57,8 +57,8 @@ pub(super) fn listening(
     listening_at(places, worker, probe, &end)
 }
 
-/// The address at which the other end is reached, as iotax's own pair finds it: nobody at another address has to be listened to, and a
-/// tool does not check whom it has reached.
+/// Finds, with iotax's own pair of programs, the address at which the other end can be reached. A
+/// tool then binds only this address; it does not check whom it is connected to.
 fn reached_at(places: &mut Places, ready: &Ready, worker: u32, end: &FarEnd) -> Result<IpAddr> {
     let pair = ProbeSpec::parse("rr").map_err(Failed::input)?;
     let near = ready.members.first().map_or(Place::Host, |member| member.place.clone());

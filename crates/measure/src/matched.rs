@@ -93,7 +93,7 @@ pub fn until(depth: Until, elapsed_s: f64) -> Until {
     }
 }
 
-/// How long the stated depth takes together with the latencies at the matched rate.
+/// Returns the time for the stated depth and the latencies at the matched rate together.
 pub fn with_matched(depth_s: f64, measure: &MeasureSpec) -> f64 {
     if measure.matched_rate > 0.0 { depth_s / (1.0 - PART) } else { depth_s }
 }

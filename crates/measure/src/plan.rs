@@ -53,7 +53,7 @@ pub struct SetPlan {
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
     pub targets: Vec<(usize, Exposed)>,
-    /// What each of these stacks has at its bottom.
+    /// The media at the bottom of each of these stacks.
     media: BTreeMap<usize, Exposed>,
     /// What the steps would change without a consent.
     consents_lacking: Vec<String>,
@@ -68,7 +68,7 @@ impl SetPlan {
 }
 
 impl SetPlan {
-    /// Returns files and devices at the bottom of a stack, by their places.
+    /// Returns the files and devices at the bottom of a stack, by place.
     pub fn media_of(&self, stack: usize) -> Vec<(Place, Vec<PathBuf>)> {
         let known = |path: &&PathRef| match path {
             PathRef::Path(path) => Some(path.clone()),
@@ -186,9 +186,10 @@ impl Ground<'_> {
         Ok(SetPlan { steps, below_guests, in_guests, guests, targets, media, consents_lacking })
     }
 
-    /// Steps that write again what layers of an earlier visit or run have zeroed or discarded in files of ours that the stacks of
-    /// a set stand on, before anything is set up on them. Files that the load trims, or that hold data of its own kind, are
-    /// filled whole when they are made.
+    /// Returns the steps that rewrite, before a set is set up, what layers of an earlier visit or
+    /// run have zeroed or discarded in iotax's own files below the stacks of the set. Files that
+    /// the load trims, or that hold data of a special kind, have no such steps: they are filled
+    /// completely when they are made.
     ///
     /// # Errors
     /// As [`Ground::set`].
@@ -205,7 +206,7 @@ impl Ground<'_> {
                 let Some((place, path)) = medium::made_file(member, sibling) else { continue };
                 if seen.insert((place.clone(), path.clone())) {
                     let fill = context.fill_of(&place, &path, found.bytes);
-                    context.add_in(&place, "write again what of the file was discarded", Op::FillFile(fill));
+                    context.add_in(&place, "rewrite the discarded parts of the file", Op::FillFile(fill));
                 }
             }
         }

@@ -94,12 +94,13 @@ pub enum Until {
 }
 
 impl Until {
-    /// Returns what is left when the pilot and the baseline alone took so long; at least half, or nothing would be shown.
+    /// Returns the limit that is left after the pilot and the baseline alone took `taken_s`: at
+    /// least half, so that there is something to report.
     fn without(self, taken_s: f64) -> Until {
         let left = |seconds: f64| (seconds - taken_s).max(seconds / 2.0);
         match self {
             Until::Precise(spec) => Until::Precise(StopSpec { budget_s: left(spec.budget_s), ..spec }),
-            // Of these the rounds alone are asked for.
+            // These limits apply to the rounds alone.
             Until::Time(_) | Until::AsBefore { .. } => self,
         }
     }

@@ -47,7 +47,7 @@ struct Machine {
     falls: (f64, u32),
     /// I/Os that fail in each slice of the host's.
     failures: u64,
-    /// Of so many tries of slices in several places, one place begins half a second late.
+    /// Number of tries of slices in several places in which one place begins half a second late.
     late: u32,
 }
 
@@ -369,7 +369,7 @@ impl Rig {
     }
 }
 
-/// The rate of the place that is late, where one is.
+/// The rate of the place that is late, if there is one.
 const LATECOMERS_RATE: f64 = 30_001.0;
 
 /// Three hosts that load together against one of them alone, of which `lost` goes after so many slices.
@@ -394,7 +394,7 @@ fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
     let together: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.stack == "stack1").collect();
     assert_eq!((together[0].run_again, together[0].discarded_ns), (8, 1_000_000_000));
     assert!(together.iter().all(|slice| slice.discarded_ns <= 1_000_000_000));
-    // Other work on the machine makes more of them late.
+    // Other work on the machine may make more of them late.
     let in_time: Vec<_> =
         together.windows(2).filter(|pair| pair.iter().all(|slice| slice.run_again == 0)).collect();
     assert!(in_time.len() > 10, "{} of {}", in_time.len(), together.len());
@@ -408,7 +408,7 @@ fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
     });
     let told: Vec<&str> = told.collect();
     assert!(told.len() >= 7, "{told:?}");
-    // By half a second, which no clock reads to the millisecond.
+    // It is late by half a second, which is not measured to the millisecond.
     let first = "stack1: ssh:c started ";
     assert!(told[0].starts_with(first) && told[0].contains("(try 3 of 9, with a longer start)"), "{told:?}");
 }

@@ -585,7 +585,7 @@ impl Session<'_> {
             for step in self.ground(layout).restored_media(set, planned.number)? {
                 if !is_whole(&step) {
                     self.perform(&step)?;
-                    // There is nothing to undo, and what is up is counted from here.
+                    // This step needs no undo, and the resources that are up are counted from here.
                     self.executor.forget_last()?;
                 }
             }
@@ -819,7 +819,8 @@ pub fn now() -> String {
     jiff::Timestamp::now().to_string()
 }
 
-/// Whether a file of this host that a step would fill is written from its beginning to its end, as far as can be told.
+/// Whether a step would fill a file of this host that already has no holes or unwritten extents, as
+/// far as is known.
 fn is_whole(step: &Step) -> bool {
     let Op::FillFile(fill) = &step.op else { return false };
     let path = fill.file.path().ok().filter(|_| step.place.is_host());

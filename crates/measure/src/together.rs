@@ -34,7 +34,7 @@ const TRIES: u32 = 9;
 const MOST_DOUBLINGS: u32 = 4;
 /// And one by bytes, every try of which is written.
 const TRIES_BY_BYTES: u32 = 2;
-/// How often is told that places still work.
+/// Interval of the reports that places are still working.
 const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
 /// How often a slice is tried.
@@ -42,15 +42,15 @@ pub fn tries(bound: Bound) -> u32 {
     if matches!(bound, Bound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
 }
 
-/// A slice as several places are asked for it.
+/// A request for a slice that several places run together.
 pub(super) struct CommonSlice {
     pub worker: u32,
     pub spec: SliceSpec,
-    /// How many tries of it there were: each starts with a longer lead.
+    /// Number of earlier tries: each further try has a longer lead.
     pub attempt: u32,
     /// Whether this host is not among the places but some of its guests are, so that its CPU time is read.
     pub on_host: bool,
-    /// Whether its units are times, so that the window of each place is their sum.
+    /// Whether its units are times, so that the window of each place is the sum of the times.
     pub of_times: bool,
 }
 
@@ -95,7 +95,7 @@ impl Together {
         }
     }
 
-    /// Says why the slice is run again, after so many tries.
+    /// Says why the slice is run again after `tried` tries.
     pub fn why_again(&self, tried: u32) -> String {
         let Together { ends: [first, last], .. } = self;
         format!(
@@ -121,8 +121,8 @@ impl Together {
     }
 }
 
-/// Runs a slice in all places. `in_vain`: the bytes that a failed attempt wrote. `under_way` gets each second how long it has been
-/// under way.
+/// Runs a slice in all places. `in_vain` counts the bytes that a failed attempt wrote. Every second
+/// `under_way` is called with the time that the slice has taken so far.
 ///
 /// # Errors
 /// When a peer is lost or refuses.
@@ -240,8 +240,10 @@ fn lead_ns(places: usize, turns: u64, slowest_ns: u64) -> u64 {
     (LEAST_LEAD_NS + places as u64 * LEAD_EACH_NS) * turns + 2 * slowest_ns
 }
 
-/// One result of all, its window in the host's time. Timed windows lie as good as at one time and are of one length, those of probes
-/// but for a part of a unit; that of slices by bytes goes from the first submission to the last acknowledgement.
+/// Merges the results of all places into one, with its window in the host's time. Windows of slices
+/// by time are practically simultaneous and equally long (those of probes except for a fraction of
+/// a unit). The window of a slice by bytes goes from the first submission to the last
+/// acknowledgement.
 fn merged(places: &[&Place], answers: &[Answer], bound: Bound, of_times: bool) -> Option<(Ran, Together)> {
     let start = |(ran, offset): &Answer| ran.result.window_start_ns.saturating_add_signed(-offset);
     let end = |answer: &Answer| start(answer) + planned_ns(&answer.0.result, bound, of_times);
@@ -297,8 +299,8 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound, of_times: bool) -
     Some((Ran { result: all, cpu, ..Ran::default() }, together))
 }
 
-/// Returns the length that a window was to have, where times or whole units of work alone make it another, and else the one that
-/// it has.
+/// Returns the planned length of a window if it differs only because of times or whole units of
+/// work, and its actual length otherwise.
 fn planned_ns(result: &SliceResult, bound: Bound, of_times: bool) -> u64 {
     let is_within_a_unit = |ns: u64| ns.abs_diff(result.window_ns) <= result.window_ns / units(result).max(1);
     match bound {
@@ -307,7 +309,7 @@ fn planned_ns(result: &SliceResult, bound: Bound, of_times: bool) -> u64 {
     }
 }
 
-/// Returns the window in which the units of all were done at the sum of their rates.
+/// Returns the window in which all units would be done at the sum of the rates of all places.
 fn mean_window(answers: &[Answer]) -> Option<u64> {
     let first_ns = answers.first()?.0.result.window_ns;
     let of = |(ran, _): &Answer| {
@@ -396,7 +398,7 @@ mod tests {
         );
     }
 
-    /// Whole units take another time in each place: 19 of them 20.9 ms, and 4 of them 17.5 ms.
+    /// Whole units take a different time in each place: 19 units take 20.9 ms, and 4 units 17.5 ms.
     #[test]
     fn windows_of_whole_units_are_at_one_time_if_they_begin_so() {
         let bound = Bound::Time { ns: 20_000_000 };
@@ -410,12 +412,12 @@ mod tests {
             "the sum of both rates"
         );
         assert_eq!((together.parts[1].ios, together.parts[1].window_ns), (4, 17_500_000));
-        // A window that lacks more than a unit is another window.
+        // A window that is short by more than one unit does not count as the planned one.
         let other = [answer(10_000, 20_000_000, 20, 0), answer(10_000, 14_000_000, 14, 0)];
         assert!(!merged_of(["vm0", "vm1"], &other, bound).unwrap().1.is_enough());
     }
 
-    /// Ten wake-ups that were 100 late each, and 30 that were 500 late.
+    /// Ten wake-ups that were 100 ns late each, and 30 that were 500 ns late.
     #[test]
     fn times_of_all_places_are_one_sum() {
         let answers = [answer(10_000, 1000, 10, 0), answer(10_000, 15_000, 30, 0)];

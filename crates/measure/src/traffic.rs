@@ -1,5 +1,6 @@
-//! What block devices complete while a stack is loaded, beside what its load issued. I/O that is lost on the way (a hole, a
-//! cache) or added there (readahead, parity) shows as a difference. It refuses nothing: what follows, the analysis says.
+//! Records the I/O that block devices complete while a stack is loaded, beside the I/O that its
+//! load issued. I/O that is lost below the load (a hole, a cache) or added there (readahead,
+//! parity) shows as a difference. This module only records; the analysis draws the conclusions.
 
 use super::bench::{Bench, Member, Ready};
 use super::places::Places;
@@ -16,16 +17,17 @@ use iotax_units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Readings of each place before and after one slice, the places of the load first.
+/// Readings of each place before and after one slice; the places of the load come first.
 pub(super) type PlaceReadings = Vec<(Place, [DeviceReading; 2])>;
 
 /// Sums over the slices of one load so far.
 #[derive(Default)]
 pub struct Traffic {
     loads: BTreeMap<usize, StackSums>,
-    /// The last reading of each place, with which the next slice's first one makes an idle interval.
+    /// The last reading of each place; an idle interval lasts from it to the first reading of the
+    /// next slice.
     last: BTreeMap<Place, DeviceReading>,
-    /// What passed between slices: other programs' I/O.
+    /// The I/O between slices, which comes from other programs.
     idle: BTreeMap<Place, DeviceReading>,
 }
 
@@ -33,7 +35,7 @@ pub struct Traffic {
 struct StackSums {
     issued: IssuedIo,
     slices: u32,
-    /// In the order in which they were first read.
+    /// Places in the order in which they were first read.
     places: Vec<PlaceSums>,
 }
 
@@ -43,11 +45,12 @@ struct PlaceSums {
     exceeded: u32,
 }
 
-/// Bytes completed over bytes issued beyond which a slice had I/O of others, or I/O that something on the way adds.
+/// Ratio of bytes completed to bytes issued. Above it, a slice contains I/O of other programs, or
+/// I/O that a layer adds.
 const CLEARLY_MORE: f64 = 1.05;
 
 impl Traffic {
-    /// Adds a slice of a worker.
+    /// Adds one slice of a worker.
     pub(super) fn add(&mut self, worker: usize, result: &SliceResult, readings: &PlaceReadings) {
         let load = self.loads.entry(worker).or_default();
         let issued = issued(result);
@@ -69,7 +72,7 @@ impl Traffic {
         }
     }
 
-    /// Leaves out the time until the next slice: I/O of iotax itself was in it.
+    /// Leaves out the time until the next slice, because it contains I/O of iotax itself.
     pub(super) fn interrupt(&mut self) {
         self.last.clear();
     }
@@ -93,16 +96,17 @@ impl Traffic {
 
 fn exceeds(seen: &DeviceReading, issued: &IssuedIo) -> bool {
     let lowest = seen.devices.iter().filter(|device| device.lowest);
-    // What another machine's agent counts may be anything.
+    // The agent of another machine may report any count, so the sum is a float.
     let bytes: f64 = lowest.map(|device| device.read_bytes as f64 + device.write_bytes as f64).sum();
     bytes > CLEARLY_MORE * (issued.read_bytes + issued.write_bytes) as f64
 }
 
-/// All I/O of a slice, with what was discarded at its start and drained at its end: the devices saw that, too.
+/// Returns all I/O of a slice, including the I/O discarded at its start and drained at its end,
+/// which the devices saw, too.
 fn issued(result: &SliceResult) -> IssuedIo {
     let in_window: u64 = result.directions().iter().map(|one| one.ios).sum();
     let whole = match (result.discarded_ios, result.discarded_ns) {
-        // fio does not report what it did before its window.
+        // fio does not report its I/O before the window, so it is estimated.
         (0, 1..) => 1.0 + result.discarded_ns as f64 / result.window_ns.max(1) as f64,
         (ios, _) => 1.0 + ios as f64 / in_window.max(1) as f64,
     };
@@ -116,7 +120,7 @@ fn issued(result: &SliceResult) -> IssuedIo {
 }
 
 impl Bench<'_> {
-    /// Readings that came with the slice from the places of the load.
+    /// Returns the readings that came with the slice from the places of the load.
     pub(super) fn readings_of_load(
         &self,
         worker: usize,
@@ -126,7 +130,8 @@ impl Bench<'_> {
         places.into_iter().zip(devices)
     }
 
-    /// Reads the devices below the media of a stack in places that have no load of it.
+    /// Reads the counters of the devices below the media of a stack, in places where none of its
+    /// load runs.
     pub(super) fn read_below(&mut self, worker: usize) -> Result<Vec<(Place, DeviceReading)>> {
         if self.workload.jobs.is_empty() || self.workload.probe.is_some() {
             return Ok(Vec::new());
@@ -145,7 +150,7 @@ impl Bench<'_> {
         Ok(readings)
     }
 
-    /// Writes down what the devices counted for each stack since the load was prepared.
+    /// Records what the devices have counted for each stack since the load was prepared.
     pub(super) fn record_traffic(&mut self) -> Result<()> {
         for (worker, issued, places) in self.traffic.take().collect::<Vec<_>>() {
             if places.is_empty() {
@@ -169,8 +174,8 @@ fn media_below(ready: &Ready) -> Vec<(Place, Vec<PathBuf>)> {
 }
 
 impl Session<'_> {
-    /// Warns of files below a stack, or under its load, whose region has holes or unwritten extents: reads of those reach no
-    /// disk.
+    /// Warns of files below a stack, or under its load, that have holes or unwritten extents in the
+    /// region of the load: reads there reach no disk.
     pub(super) fn warn_of_unwritten(
         &mut self,
         places: &mut Places,

@@ -424,7 +424,8 @@ pub struct ClusterReading {
     pub unknown: Option<String>,
 }
 
-/// What a load issued to one stack during a visit, and what the block devices on the way completed meanwhile.
+/// The I/O that a load issued to one stack during a visit, and the I/O that the block devices below
+/// it completed in that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceTraffic {
     /// The visit.
@@ -437,7 +438,7 @@ pub struct DeviceTraffic {
     pub workload: String,
     /// All I/O of its slices, inside and outside of their windows.
     pub issued: IssuedIo,
-    /// Places with devices that report, those of the load first.
+    /// Places with devices that report; those of the load come first.
     pub places: Vec<PlaceTraffic>,
 }
 
@@ -452,7 +453,7 @@ pub struct IssuedIo {
 }
 
 impl IssuedIo {
-    /// Adds more of it.
+    /// Adds the I/O of another count.
     pub fn add(&mut self, other: &IssuedIo) {
         self.reads += other.reads;
         self.read_bytes += other.read_bytes;
@@ -461,18 +462,19 @@ impl IssuedIo {
     }
 }
 
-/// What devices of one place completed.
+/// What the devices of one place completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceTraffic {
     /// The place.
     pub place: Place,
-    /// During the slices: `at_ns` is their time together.
+    /// The I/O during the slices; `at_ns` is the total time of the slices.
     pub seen: DeviceReading,
-    /// Between them, by other programs: `at_ns` is that time together.
+    /// The I/O between the slices, by other programs; `at_ns` is the total time between them.
     pub idle: DeviceReading,
-    /// How many slices there were.
+    /// Number of slices.
     pub slices: u32,
-    /// In how many of them the lowest devices completed clearly more bytes than the load issued.
+    /// Number of slices in which the lowest devices completed clearly more bytes than the load
+    /// issued.
     pub exceeded: u32,
 }
 
@@ -702,7 +704,8 @@ pub const STOPPED: &str = "stopped";
 /// The kind of warning that names files with holes or unwritten extents, whose reads reach no disk.
 pub const UNWRITTEN: &str = "unwritten";
 
-/// The kind of warning that names I/O which devices completed and no load issued, or the other way round.
+/// The kind of warning that names I/O that devices completed and no load issued, or the other way
+/// round.
 pub const TRAFFIC: &str = "traffic";
 
 /// The kind of warning that names stacks whose loads run on different machines.

@@ -271,7 +271,7 @@ impl ProbeSpec {
         u64::from(if is_small { net::SMALL_DATAGRAM } else { net::LONGEST_DATAGRAM })
     }
 
-    /// Bytes of memory that all its threads hold: a copy has two ends.
+    /// Returns the bytes of memory that all its threads hold. A copy has two buffers.
     pub fn memory(&self) -> u64 {
         let is_sized = self.definition().is_ok_and(|known| matches!(known.argument, Argument::Bytes { .. }));
         let ends = if self.name == "copy" { 2 } else { 1 };

@@ -34,7 +34,7 @@ fn every_probe_does_units_within_its_window_again_and_again() {
                         "{probe}: its window is the lateness"
                     );
                 }
-                // Whole units: within one of them of what was asked for.
+                // Units are whole, so the window is within one unit of the requested one.
                 _ => assert!(done.window_ns >= 19_900_000, "{probe}: {}", done.window_ns),
             }
         }

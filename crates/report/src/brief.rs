@@ -106,8 +106,9 @@ fn in_order(names: BTreeSet<String>) -> Vec<String> {
 const IO_ERRORS: &str = "io_errors";
 const MACHINES: &str = "machines";
 
-/// Warnings without which figures are misread: no figure of a stack with failed I/Os is to be used before somebody knows why, and a
-/// difference of two machines is not what a layer costs. Of imported runs nobody here chose the options.
+/// Warnings without which figures are misread: no figure of a stack with failed I/Os is to be used
+/// before somebody knows why, and a difference of two machines is not what a layer costs. iotax did
+/// not set up imported runs, so their confounders and failed jobs count, too.
 fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
     let of_imported: &[&str] = if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
     [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)

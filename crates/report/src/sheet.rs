@@ -579,7 +579,7 @@ pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String
 /// The title of [`traffic`].
 pub(super) const TRAFFIC: &str = "I/O issued and completed";
 
-/// What loads issued and what devices completed, a line a stack and load.
+/// Returns the I/O that loads issued and devices completed, one line per stack and load.
 pub(super) fn traffic(findings: &Findings) -> impl Iterator<Item = String> {
     let several = findings.workloads.len() > 1;
     let said = move |one: &TrafficReport| match several {

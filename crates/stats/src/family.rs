@@ -1,16 +1,19 @@
-//! Many comparisons at once: of 24 that cost nothing, one shows a cost by chance in two matrices of three. Intervals
-//! that hold all together (Bonferroni) keep the chance of any false one at five in a hundred.
+//! Many comparisons at once. If 24 comparisons cost nothing, chance shows a cost in at least one of
+//! them in two runs out of three. Simultaneous intervals (Bonferroni) keep the chance of any false
+//! cost at 5 %.
 
 use super::visits::VisitRatio;
 use super::{ALPHA, Ratio, Uncertain, t_quantile};
 
-/// Bonferroni: which of the p values may be called significant, so that the chance of any false one among all is at
-/// most 5 %. It is what intervals that hold together say ([`simultaneous`]); Holm's procedure would name more, against them.
+/// Returns which p values are significant by Bonferroni, so that the chance of any false one is at
+/// most 5 %. This agrees with the simultaneous intervals ([`simultaneous`]). Holm's procedure would
+/// reject more hypotheses, but contradict these intervals.
 pub fn significant(p_values: &[f64]) -> Vec<bool> {
     p_values.iter().map(|p| *p <= ALPHA / p_values.len() as f64).collect()
 }
 
-/// How many times as wide as by itself an interval of Student's t is that holds together with `many`.
+/// Returns how many times as wide as the individual interval the simultaneous interval over `many`
+/// comparisons is, by Student's t.
 pub fn stretch(many: usize, freedom: f64) -> f64 {
     t_quantile(1.0 - ALPHA / 2.0 / many.max(1) as f64, freedom) / t_quantile(1.0 - ALPHA / 2.0, freedom)
 }
@@ -52,7 +55,8 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        // 0.05/4 = 0.0125. Holm's procedure would name the third, too, as it asks 0.0167 of it.
+        // 0.05/4 = 0.0125. Holm's procedure would also reject the third, because its limit there is
+        // 0.0167.
         assert_eq!(significant(&[0.01, 0.03, 0.015, 0.04]), [true, false, false, false]);
         assert_eq!(significant(&[0.05]), [true]);
         assert_eq!(significant(&[]), Vec::<bool>::new());

@@ -74,9 +74,10 @@ pub enum Refusal {
         /// What was found.
         found: LengthCheck,
     },
-    /// By itself it would be concluded; the interval that holds for all comparisons of its kind together includes zero.
+    /// The individual interval would give a conclusion, but the simultaneous interval over all
+    /// comparisons of its kind includes zero.
     AmongMany {
-        /// Comparisons of its kind in the run.
+        /// Number of comparisons of its kind in the run.
         many: usize,
     },
     /// Nothing shows that writes came past the caches.

@@ -1,8 +1,10 @@
-//! Programs that outlive the iotax that started them: it was killed, and they go on. What they make is not seen before they have
-//! ended, and the device that they open late may be another's by then, so nothing is undone while one runs. A program is known
-//! by marks that are there before it is and that a kill of iotax does not take away. Its standard input is an unnamed file that
-//! carries the run's id, and commands of a `[tool.NAME]` carry the id in their environment, which all that they start inherits.
-//! What drops both, or is started by another service, is not seen.
+//! Finds programs that keep running after the iotax that started them was killed. What such a
+//! program creates is known only after it has ended, and a device that it opens late may belong to
+//! somebody else by then, so nothing is undone while one runs. A program is recognised by marks
+//! that are set before it starts and that remain when iotax is killed. Its standard input is an
+//! unnamed file with the run's id in its name, and commands of a `[tool.NAME]` have the id in their
+//! environment, which every process that they start inherits. A process that drops both marks, or
+//! that another service starts, is not found.
 
 use super::ProcessId;
 use super::process::{is_mine, process_id, runs, stat};
@@ -16,10 +18,10 @@ use std::sync::{Mutex, PoisonError};
 
 const RUN_VARIABLE: &str = "IOTAX_RUN";
 
-/// The run whose steps this process performs; a process performs those of one run at a time.
+/// The run whose steps this process performs, one run at a time.
 static CURRENT_RUN: Mutex<String> = Mutex::new(String::new());
 
-/// Has the programs that are started from now on carry this run's id.
+/// From now on, marks the programs that are started with this run's id.
 pub(crate) fn begin_run(run_id: &str) {
     run_id.clone_into(&mut CURRENT_RUN.lock().unwrap_or_else(PoisonError::into_inner));
 }
@@ -28,17 +30,17 @@ fn current_run() -> String {
     CURRENT_RUN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Standard input with this text that marks a program as the run's.
+/// Returns a standard input with this text that marks a program as one of the run.
 ///
 /// # Errors
-/// When the kernel has no memory for it.
+/// When the kernel has too little memory for it.
 pub(crate) fn marked_input(text: &str) -> Result<File> {
     input_of(&current_run(), text).context("cannot make the standard input of a program")
 }
 
 pub(crate) fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
     let (name, flags) = (format!("iotax-{run_id}"), MemfdFlags::CLOEXEC);
-    // A system may insist on the seal, and kernels before 6.3 do not know it.
+    // Some systems require the seal, but kernels before 6.3 do not know it.
     let sealed = memfd_create(&name, flags | MemfdFlags::NOEXEC_SEAL);
     let mut input = File::from(sealed.or_else(|_| memfd_create(&name, flags))?);
     input.write_all(text.as_bytes())?;
@@ -46,17 +48,18 @@ pub(crate) fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
     Ok(input)
 }
 
-/// Marks whatever a command will start, too.
+/// Marks the processes that a command will start, too.
 pub(crate) fn mark_descendants(command: &mut Command) -> &mut Command {
     command.env(RUN_VARIABLE, current_run())
 }
 
-/// A program of the run that is still running, with its name.
+/// Returns a program of the run that is still running, with its name.
 ///
 /// # Errors
 /// When /proc cannot be read.
 pub(crate) fn leftover_of(run_id: &str) -> Result<Option<(ProcessId, String)>> {
-    // One that forks and ends in the midst of a look may be missed by it, and not by the next.
+    // A process that forks and exits during a scan may be missed, but the next scan finds its
+    // child.
     Ok(look(run_id)?.or(look(run_id)?))
 }
 
@@ -78,7 +81,8 @@ fn look(run_id: &str) -> Result<Option<(ProcessId, String)>> {
 fn is_started_for(folder: &Path, pid: u32, run_id: &str) -> bool {
     let input = fs::read_link(folder.join("fd/0")).unwrap_or_default();
     let is_marked = input.as_os_str() == format!("/memfd:iotax-{run_id} (deleted)").as_str();
-    // iotax gives a program a group of its own and no session; a daemon that keeps its input has a session, or is in another's group.
+    // iotax starts a program in a new process group but not in a new session. A daemon that keeps
+    // its input has its own session, or is in another process's group.
     let is_first = || stat(pid).is_some_and(|stat| stat.group == pid && stat.session != pid);
     let variable = format!("{RUN_VARIABLE}={run_id}");
     let carries = || {
@@ -96,7 +100,7 @@ mod tests {
     use std::process::{Child, Stdio};
     use std::time::Duration;
 
-    /// Starts it as iotax starts programs, and waits until its own program runs.
+    /// Starts a program as iotax does, and waits until the program itself runs.
     fn start(run_id: &str, words: &[&str], is_of_tool: bool) -> Child {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).process_group(0).stdout(Stdio::null());

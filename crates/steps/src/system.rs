@@ -34,8 +34,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A thing that was made is somebody else's now, or in the hands of a program that still runs: it was left alone, and nobody is
-/// told to remove it.
+/// A resource that was created belongs to somebody else now, or a program that still runs is using
+/// it. It was left alone, and the user is not told to remove it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotOurs(pub String);
@@ -63,13 +63,14 @@ pub trait Observer {
     fn image_before(&self, conf: &Path, pool: &str, image: &str) -> Option<Before>;
 }
 
-/// The longest that a tool of the system was seen to take by itself: zpool create on many disks.
+/// How long to wait for leftover programs: the longest time that a system tool was seen to take
+/// (zpool create on many disks).
 const LEFTOVER_LIMIT: Duration = Duration::from_secs(120);
-/// A wait is reported to the user after this time.
+/// After this time a wait is reported to the user.
 const TOLD_AFTER: Duration = Duration::from_secs(2);
-/// After Ctrl-C, a wait ends when it has taken this long in all.
+/// After Ctrl-C, a wait ends when it has taken this long in total.
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks at what ends by itself.
+/// Interval between two checks for something that ends by itself.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 /// How far something long is.
@@ -97,9 +98,10 @@ pub struct RealSystem {
     watcher: Option<Box<Watcher>>,
     /// Not told yet.
     notes: Vec<String>,
-    /// Whether no program of an earlier iotax or of a failed step can be running; `None`: nothing was performed or undone yet.
+    /// Whether no program of an earlier iotax or of a failed step can be running; `None` if no step
+    /// was performed or undone yet.
     is_settled: Option<bool>,
-    /// Since when such programs are waited for.
+    /// Time at which the wait for such programs began.
     waits_since: Option<Instant>,
 }
 
@@ -232,7 +234,8 @@ impl RealSystem {
         |share| self.tell(Progress::Synced(share))
     }
 
-    /// Tells that something is waited for, and whether to wait no longer: it took too long, or the user has stopped it.
+    /// Reports that iotax is waiting for something, and returns whether to stop waiting: it took
+    /// too long, or the user has interrupted the wait.
     pub fn is_given_up(&mut self, start: Instant, limit: Duration, what: impl Fn() -> String) -> bool {
         let (waited, seconds) = (start.elapsed(), limit.as_secs());
         let tells = waited > TOLD_AFTER.min(limit);
@@ -241,7 +244,8 @@ impl RealSystem {
         stops || waited > limit
     }
 
-    /// Before anything is undone: programs of an earlier iotax or of a failed step have ended.
+    /// Makes sure, before anything is undone, that programs of an earlier iotax or of a failed step
+    /// have ended.
     fn settle(&mut self, tag: &RunTag) -> Result<()> {
         begin_run(&tag.run_id);
         if self.is_settled != Some(true) {
@@ -254,7 +258,7 @@ impl RealSystem {
     /// Waits for all programs of the run that are still running.
     ///
     /// # Errors
-    /// [`NotOurs`]: one does not end.
+    /// [`NotOurs`] if one does not end.
     pub fn await_leftovers(&mut self, tag: &RunTag) -> Result<()> {
         let start = *self.waits_since.get_or_insert_with(Instant::now);
         while let Some((process, name)) = leftover_of(&tag.run_id)? {

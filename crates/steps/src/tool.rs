@@ -44,10 +44,11 @@ fn changes(program: &str, words: &[&str]) -> bool {
     known.is_none_or(|(_, changing)| words.iter().any(|word| changing.split(' ').any(|known| known == *word)))
 }
 
-/// Whether only root and this user can have written a file, the folders above it and the links on the way.
+/// Checks that only root and this user can have written a file, the folders above it and the links
+/// on its path.
 ///
 /// # Errors
-/// [`NotOurs`]: another user can write one of them.
+/// [`NotOurs`] if another user can write to one of them.
 pub(crate) fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Result<()> {
     let shown = path.display();
     match other_writer(path).with_context(|| format!("cannot look at {shown}"))? {
@@ -59,10 +60,10 @@ pub(crate) fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Resul
     }
 }
 
-/// Where a program lies that only root and this user can have written.
+/// Returns the path of a program, after checking that only root and this user can have written it.
 ///
 /// # Errors
-/// It is not installed, or [`NotOurs`].
+/// When it is not installed, or [`NotOurs`] if another user can have changed it.
 pub(crate) fn trusted_program(name: &str) -> Result<PathBuf> {
     let path = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
     let path = path.filter(|path| path.exists()).with_context(|| format!("{name} is not installed"))?;

@@ -54,7 +54,7 @@ pub struct RunData {
     pub clusters: Vec<ClusterReading>,
     /// In the order of the record.
     pub slices: Vec<Slice>,
-    /// What devices counted beside what was issued, a visit, stack and workload each.
+    /// What devices counted, beside the I/O issued: one record per visit, stack and workload.
     pub device_traffic: Vec<DeviceTraffic>,
     /// Durability trials, in the order of the record.
     pub trials: Vec<Trial>,

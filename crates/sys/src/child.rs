@@ -32,17 +32,19 @@ pub fn ended_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exi
     }
 }
 
-/// What was killed is gone by then, unless the kernel does not let it go.
+/// A killed process has ended within this time, unless it hangs in the kernel.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
 
-/// A child has written all of its own into its pipes when it ends. What it started may write a last line, and is not waited for
-/// longer.
+/// How long to read on after a child has ended. Its own output is in the pipes by then; the
+/// processes that it started may write a last line.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The most that is read of one pipe. The longest that a program of the system was seen to print is a tenth of it.
+/// Maximum number of bytes that are read from one pipe. The longest output seen from a system
+/// program is a tenth of it.
 pub const LONGEST_OUTPUT: usize = 16 << 20;
 
-/// A program that only looks something up has answered by then, or waits for a device that does not.
+/// Within this time a program that only looks something up has answered, or it is waiting for a
+/// device that does not answer.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 
 /// How a child ended that was given some time.
@@ -52,7 +54,7 @@ pub enum Ended {
     Whole(Output),
     /// By itself, and something that it started has its pipes still.
     Held(Output),
-    /// It was killed when it had written more than [`LONGEST_OUTPUT`].
+    /// It was killed because it wrote more than [`LONGEST_OUTPUT`].
     Flooded,
     /// It was killed at the limit.
     Killed,
@@ -64,26 +66,27 @@ impl Ended {
     /// Returns the output of a child that ended by itself.
     ///
     /// # Errors
-    /// Why there is none: a clause after the name of the program.
+    /// Says why there is no output: a clause that follows the name of the program.
     pub fn output(self, limit: Duration) -> Result<Output, String> {
         let late = format!("did not end within {} s", limit.as_secs_f64());
         let log = "hint: the kernel's log (dmesg)";
         match self {
             Ended::Whole(output) | Ended::Held(output) => Ok(output),
             Ended::Flooded => Err(format!(
-                "wrote more than {} MiB and was killed; hint: let it print only what is asked of it",
+                "wrote more than {} MiB and was killed; hint: make it print less",
                 LONGEST_OUTPUT >> 20
             )),
-            Ended::Killed => Err(format!("{late} and was killed; {log} may tell what it waited for")),
+            Ended::Killed => Err(format!("{late} and was killed; {log} may show what it waited for")),
             Ended::Stuck => Err(format!(
-                "{late}, nor when it was killed: it waits for a device within the kernel (state D); {log} tells why"
+                "{late}, not even when it was killed: it waits for a device within the kernel (state D); {log} may show why"
             )),
         }
     }
 }
 
-/// Waits for a child and reads its pipes meanwhile, so that none that is full holds it up. At the limit, or when it has written too
-/// much, it is killed, with all of its group where it has one of its own.
+/// Waits for a child and reads its pipes in the meantime, so that a full pipe does not block it. At
+/// the limit, or when it has written too much, it is killed, together with its process group if it
+/// leads one.
 ///
 /// # Errors
 /// When it cannot be waited for.
@@ -138,7 +141,8 @@ pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(Ended,
 /// Runs a program without input to its end; it does not outlive the thread that waits.
 ///
 /// # Errors
-/// When it cannot be run, does not end within the limit, or writes too much: the error names it.
+/// When the program cannot be run, does not end within the limit, or writes too much. The error
+/// names it.
 pub fn output_of(command: &mut Command, limit: Duration) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ended = run_within(ends_with_us(command).spawn()?, limit)?;
@@ -146,7 +150,8 @@ pub fn output_of(command: &mut Command, limit: Duration) -> io::Result<Output> {
     ended.output(limit).map_err(|why| io::Error::other(format!("{} {why}", name())))
 }
 
-/// Reads what comes until the end or the limit, and no more than that: the words of a program that has ended.
+/// Reads the last output of a program that has ended: until the end of the pipe, up to the limit of
+/// size, and for at most a second.
 pub fn last_words(pipe: impl Into<OwnedFd>) -> String {
     let mut pipe = Pipe::of(Some(pipe.into()));
     let start = Instant::now();
@@ -157,7 +162,7 @@ pub fn last_words(pipe: impl Into<OwnedFd>) -> String {
     String::from_utf8_lossy(&pipe.read).into_owned()
 }
 
-/// Our end of a pipe, until it is read to its end.
+/// Our end of a pipe; `None` once the pipe is read to its end.
 struct Pipe {
     end: Option<OwnedFd>,
     read: Vec<u8>,
@@ -165,12 +170,13 @@ struct Pipe {
 
 impl Pipe {
     fn of(end: Option<OwnedFd>) -> Pipe {
-        // It fails for no pipe; one that waited would only be read later.
+        // This does not fail for a pipe. If it did, reads would block, and the output would only be
+        // read later.
         let _ = end.as_ref().map(|end| ioctl_fionbio(end, true));
         Pipe { end, read: Vec::new() }
     }
 
-    /// Reads what is there now, a byte over the limit at most.
+    /// Reads what is available now, up to one byte over the limit.
     fn read(&mut self) {
         let mut piece = [0; 64 << 10];
         while let Some(end) = self.end.as_ref().filter(|_| self.read.len() <= LONGEST_OUTPUT) {
@@ -179,7 +185,7 @@ impl Pipe {
                 Ok(length @ 1..) => self.read.extend_from_slice(&piece[..length]),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                // What was read before an error is all there is to show.
+                // After an error, only the bytes read so far are available.
                 Ok(0) | Err(_) => self.end = None,
             }
         }
@@ -195,7 +201,7 @@ pub struct CpuTime {
     pub system_ns: u64,
 }
 
-/// The times of a child that has ended, from what is left of it; `None`: it runs.
+/// Returns the CPU times of a child that has ended and is still a zombie; `None` if it is running.
 fn ended_with(child: &Child) -> Option<CpuTime> {
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let has_ended = !matches!(waitid(WaitId::Pid(Pid::from_child(child)), how), Ok(None));
@@ -203,7 +209,7 @@ fn ended_with(child: &Child) -> Option<CpuTime> {
     has_ended.then(|| times(&stat()).unwrap_or_default())
 }
 
-/// The times in a line of `/proc/PID/stat`.
+/// Returns the CPU times in a line of `/proc/PID/stat`.
 fn times(stat: &str) -> Option<CpuTime> {
     // A program's name may have blanks and brackets.
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_whitespace().collect();
@@ -225,7 +231,8 @@ pub fn signal_all(child: &mut Child, signal: Signal) {
     };
 }
 
-/// Waits for one of these, and no longer than `rest`; where the kernel cannot tell of the end of a child, no longer than a look.
+/// Waits until one of these is ready, for at most `rest`. If the kernel cannot signal the end of a
+/// child, it waits only for the interval between two checks.
 fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, tells_of_end: bool, rest: Duration) {
     let mut sources: Vec<PollFd> = sources.map(|source| PollFd::new(source, PollFlags::IN)).collect();
     // A day at most, which every system's times can hold: it is asked again, as where a signal ends it early.
@@ -249,15 +256,17 @@ pub fn inherits_nothing(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(close_on_exec) }
 }
 
-/// Refuses the child every way to zero or discard blocks without writing them (`BLKZEROOUT`, `BLKDISCARD`, `fallocate` with
-/// holes or zero ranges), as a device without them would: programs such as mkfs then write zeros. What is below keeps real
-/// blocks, whose reads do I/O. Where the kernel has no seccomp filters the child starts without one.
+/// Denies the child every way to zero or discard blocks without writing them (`BLKZEROOUT`,
+/// `BLKDISCARD`, `fallocate` with holes or zero ranges), as a device without these commands would.
+/// Programs such as mkfs then write zeros, so the files and devices below keep real blocks, whose
+/// reads do I/O. If the kernel has no seccomp filters, the child starts without one.
 pub fn writes_its_zeros(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes two system calls; it neither allocates nor locks.
     unsafe { command.pre_exec(refuse_zeroing) }
 }
 
-/// Words of a classic BPF program over `struct seccomp_data` of linux/seccomp.h, on a little-endian machine.
+/// Instructions of a classic BPF program over `struct seccomp_data` of linux/seccomp.h, on a
+/// little-endian machine.
 mod filter {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
@@ -265,7 +274,8 @@ mod filter {
     const RETURN: u16 = 0x06; // BPF_RET | BPF_K
     const NUMBER: u32 = 0;
     const MACHINE: u32 = 4;
-    /// Low half of the second argument: the request of ioctl, the mode of fallocate.
+    /// Offset of the low half of the second argument: the request of ioctl, or the mode of
+    /// fallocate.
     const SECOND: u32 = 24;
     const X86_64: u32 = 0xc000_003e;
     const BLKDISCARD: u32 = 0x1277;
@@ -279,7 +289,7 @@ mod filter {
         libc::sock_filter { code, jt, jf, k }
     }
 
-    /// A jump names how many words it skips where the test holds and where it does not.
+    /// A jump states how many instructions it skips if the test holds, and how many if it does not.
     pub(super) static PROGRAM: [libc::sock_filter; 13] = [
         word(LOAD, 0, 0, MACHINE),
         word(EQUAL, 0, 9, X86_64),
@@ -428,7 +438,7 @@ mod tests {
         let start = Instant::now();
         let child = leaves.spawn().expect("sh");
         let group = Pid::from_child(&child);
-        // However long the child itself might have taken.
+        // The child itself would be allowed this long.
         let ended = run_within(child, Duration::from_secs(3600));
         assert!(matches!(ended, Ok(Ended::Held(ref output)) if output.stdout == b"words\n"), "{ended:?}");
         assert!(start.elapsed() < Duration::from_secs(20));
@@ -447,10 +457,7 @@ mod tests {
             let ended = run_within(child, limit).expect("wait");
             assert!(matches!(ended, Ended::Flooded), "{script}");
             let why = ended.output(limit).expect_err("no output");
-            assert_eq!(
-                why,
-                "wrote more than 16 MiB and was killed; hint: let it print only what is asked of it"
-            );
+            assert_eq!(why, "wrote more than 16 MiB and was killed; hint: make it print less");
             assert!(peak_memory() - before < 128 << 10, "{script}");
             let is_gone = || kill_process_group(group, Signal::KILL).is_err();
             let start = Instant::now();
@@ -461,7 +468,7 @@ mod tests {
         }
     }
 
-    /// KiB of memory that this process has had at once.
+    /// Returns the peak memory of this process, in KiB.
     fn peak_memory() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").expect("status");
         let told = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,5 +1,5 @@
-//! Parts of a file that no written block stands for, by FIEMAP (Documentation/filesystems/fiemap.rst of Linux). Direct reads of
-//! them return zeros and reach no disk.
+//! Parts of a file that have no written blocks, by FIEMAP (Documentation/filesystems/fiemap.rst of
+//! Linux). Direct reads of them return zeros and reach no disk.
 
 use std::io;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use std::os::fd::{AsFd, AsRawFd};
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
 const LAST: u32 = 0x1;
 const UNWRITTEN: u32 = 0x800;
-/// Data that wait in memory are written first.
+/// Writes dirty data of the file first.
 const SYNC: u32 = 0x1;
-/// Extents of one call.
+/// Number of extents per call.
 const AT_ONCE: usize = 128;
 
 /// struct fiemap_extent of linux/fiemap.h.
@@ -41,7 +41,7 @@ struct ExtentMap {
 /// Returns the byte ranges of `file` before `end` that are holes or allocated but unwritten, in order.
 ///
 /// # Errors
-/// `EOPNOTSUPP` or `ENOTTY` where the file system has no FIEMAP (tmpfs, ZFS, network file systems).
+/// `EOPNOTSUPP` or `ENOTTY` if the file system has no FIEMAP (tmpfs, ZFS, network file systems).
 pub fn unwritten_ranges(file: impl AsFd, end: u64) -> io::Result<Vec<Range<u64>>> {
     let mut found: Vec<Range<u64>> = Vec::new();
     let mut add = |range: Range<u64>| match found.last_mut() {

@@ -1,6 +1,7 @@
-//! System calls that need `unsafe` and generate no load: what the page cache owes, unwritten parts of files, child processes
-//! that die with us, the KVM probe, file leases, loop devices, huge pages, whose a file is, regular files read to a limit, what
-//! is known of a TCP connection, the rate of the time-stamp counter, limits of whoever started us, whether io_uring is allowed.
+//! System calls that need `unsafe` and generate no load: dirty pages in the page cache, unwritten
+//! parts of files, child processes that die with us, the KVM probe, file leases, loop devices, huge
+//! pages, owners of files, bounded reads of regular files, TCP_INFO of a connection, the rate of
+//! the time-stamp counter, ulimits, whether io_uring is allowed.
 
 pub mod cachestat;
 pub mod child;

@@ -1,4 +1,5 @@
-//! Files that decide what is run or destroyed: only root and this user may have written them.
+//! Checks of files that decide what is run or destroyed: only root and this user may have written
+//! them.
 
 use rustix::process::geteuid;
 use std::collections::VecDeque;
@@ -8,11 +9,12 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf, absolute};
 
-/// As many links the kernel follows in one path.
+/// Maximum number of links that the kernel follows in one path.
 const MOST_LINKS: usize = 40;
 
-/// Tells by what another user could change which file a path leads to, or what is in it: the file, a folder on the way or a link
-/// belongs to somebody else, or others may write to it. `None`: nobody else can.
+/// Returns how another user could change which file a path leads to, or the content of this file:
+/// the file, a folder on its path or a link belongs to somebody else, or others may write to it.
+/// `None` if nobody else can.
 ///
 /// # Errors
 /// When the path cannot be followed to its end.
@@ -46,7 +48,8 @@ pub fn other_writer(path: &Path) -> io::Result<Option<String>> {
 
 fn fault(meta: &Metadata, is_last: bool) -> Option<String> {
     let (uid, mode) = (meta.uid(), meta.mode());
-    // Nobody writes a link, and who may write a socket may talk to it and no more. In a sticky folder names stay their owners'.
+    // Nobody can write to a link, and write permission on a socket only allows connections. In a
+    // sticky folder only the owner of a name can change it.
     let is_closed = mode & 0o022 == 0 || meta.is_symlink() || meta.file_type().is_socket();
     let is_sticky = !is_last && meta.is_dir() && mode & 0o1000 != 0;
     let is_ours = uid == 0 || uid == geteuid().as_raw();

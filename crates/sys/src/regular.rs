@@ -1,5 +1,5 @@
-//! Files that somebody else wrote or named: regular ones, read to a limit. What is named may be a device without end, or a pipe that
-//! nobody writes to.
+//! Reads files that somebody else wrote or named: only regular files, and only up to a limit. Such
+//! a name may lead to an endless device, or to a pipe without a writer.
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -8,25 +8,26 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The most that a file may have that people write by hand, or that a program wrote as its log.
+/// Maximum size of a file that people write by hand, or that a program wrote as its log.
 pub const LONGEST_TEXT: u64 = 16 << 20;
 
-/// As much of the end of a log as an error may show.
+/// How much of the end of a log an error may show.
 pub const LAST_WORDS: u64 = 16 << 10;
 
-/// Opens a regular file for reading. It waits for nobody: not for a writer of a pipe, not for a device.
+/// Opens a regular file for reading. Opening never blocks, neither for the writer of a pipe nor for
+/// a device.
 ///
 /// # Errors
 /// When it cannot be opened, or is another kind of file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-    // A device may do something when it is opened, so it is looked at before.
+    // Opening a device may have an effect, so the type is checked first.
     let is_regular = |meta: std::fs::Metadata| match meta.is_file() {
         true => Ok(()),
         false if meta.is_dir() => Err(io::Error::from(Errno::ISDIR)),
         false => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is no regular file; hint: copy what is in it to a file, and name that",
+            "it is not a regular file; hint: copy its content to a file, and name that",
         )),
     };
     is_regular(std::fs::metadata(path)?)?;
@@ -38,20 +39,20 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`open_regular`]; when it cannot be read or is larger.
+/// As [`open_regular`]; and when it cannot be read or is larger.
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let size = file.metadata()?.len();
     read_to_limit(file, size, limit)
 }
 
-/// The same of a text.
+/// Reads a regular text file of at most [`LONGEST_TEXT`] bytes.
 ///
 /// # Errors
-/// As [`read_regular`]; when it is not UTF-8.
+/// As [`read_regular`]; and when it is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_regular(path, LONGEST_TEXT)?)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no text (UTF-8)"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text (UTF-8)"))
 }
 
 /// Reads a stream that should have `expected` bytes to its end.
@@ -65,14 +66,14 @@ pub fn read_to_limit(stream: impl Read, expected: u64, limit: u64) -> io::Result
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    // A refusal of the memory is an error like any other, and not this process's end.
+    // A failed allocation is an error like any other, and does not end this process.
     bytes.try_reserve_exact(usize::try_from(expected).unwrap_or(usize::MAX).saturating_add(1))?;
-    // What grows while it is read, or does not tell its size, is bounded too.
+    // This also bounds a file that grows while it is read, or that reports no size.
     stream.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// The end of a file that a program writes its words to: `most` bytes, or all; nothing where it cannot be read.
+/// Returns the last `most` bytes of a program's log, or all of it; empty if it cannot be read.
 pub fn tail(path: &Path, most: u64) -> String {
     use std::io::{Seek, SeekFrom};
     let read = open_regular(path).and_then(|mut file| {
@@ -103,19 +104,22 @@ mod tests {
         assert_eq!(said("text").as_deref(), Ok("words\n"));
         assert_eq!(said("link").as_deref(), Ok("words\n"));
         for name in ["endless", "pipe"] {
-            assert!(said(name).is_err_and(|why| why.starts_with("it is no regular file; hint: ")), "{name}");
+            assert!(
+                said(name).is_err_and(|why| why.starts_with("it is not a regular file; hint: ")),
+                "{name}"
+            );
         }
         assert_eq!(read_text(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         assert_eq!(read_text(&at("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
-        // A file full of holes takes no room on a disk, and would in memory.
+        // A sparse file takes no space on a disk, but would take memory.
         File::create(at("holes")).and_then(|file| file.set_len(1 << 40)).expect("a large file");
         assert_eq!(said("holes"), Err("it is larger than 16 MiB".into()));
         assert_eq!(read_regular(&at("text"), 6).expect("exactly the limit"), b"words\n");
         assert!(read_regular(&at("text"), 5).is_err());
-        // Files of the kernel tell no size.
+        // Files of the kernel report no size.
         assert!(read_text(Path::new("/proc/self/status")).is_ok_and(|text| text.contains("VmHWM")));
         std::fs::write(at("binary"), [0xff, 0xfe]).expect("write");
-        assert_eq!(said("binary"), Err("it is no text (UTF-8)".into()));
+        assert_eq!(said("binary"), Err("it is not text (UTF-8)".into()));
     }
 
     #[test]

@@ -1,26 +1,30 @@
-//! Limits that whoever starts the program has set (ulimit): it ends by them in words and with an exit code that is documented.
+//! Resource limits that the caller has set (ulimit). If one stops the program, it ends with a
+//! message and a documented exit code.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// With less address space the threads, their stacks and their heaps (glibc reserves 128 MiB for each) do not fit.
+/// Minimum address space: the threads, their stacks and their heaps (glibc reserves 128 MiB for
+/// each) need it.
 const LEAST_SPACE: u64 = 1 << 30;
-/// Fewer open files are not enough for a place, its devices and the store.
+/// Minimum number of open files: a place, its devices and the store need them.
 const LEAST_FILES: u64 = 32;
-/// As many are asked for where that is permitted: what a set of many stacks has open.
+/// Number of open files that is requested if permitted: a set of many stacks needs them.
 const FILES: u64 = 4096;
 
-/// Exit code of a program that ends itself.
+/// Exit code of a program that aborts.
 static CODE: AtomicI32 = AtomicI32::new(1);
 
-/// Raises the limit on open files as far as is permitted. From then on a write beyond the limit on the size of a file fails and does
-/// not end the program, and an end for want of memory has that exit code.
+/// Raises the limit on open files as far as is permitted. From then on, a write beyond the limit on
+/// file size fails instead of ending the program, and if memory runs out the program ends with
+/// `code`.
 ///
 /// # Errors
-/// Which limit is too low to work with, and how to raise it.
+/// Says which limit is too low, and how to raise it.
 pub fn respect(code: u8) -> Result<(), String> {
     CODE.store(code.into(), Ordering::Relaxed);
-    // SAFETY: one handler is the system's own, the other makes two calls that signal-safety(7) permits, and does not return.
+    // SAFETY: one handler is SIG_IGN; the other makes two calls that signal-safety(7) permits, and
+    // does not return.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         libc::signal(libc::SIGABRT, end as *const () as libc::sighandler_t);
@@ -28,7 +32,7 @@ pub fn respect(code: u8) -> Result<(), String> {
     let files = getrlimit(Resource::Nofile);
     let wanted = files.maximum.map_or(FILES, |most| most.min(FILES));
     if files.current.is_some_and(|now| now < wanted) {
-        // It is permitted up to the hard limit; where it is not, the check below tells.
+        // This is permitted up to the hard limit. If it fails, the check below reports it.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..files });
     }
     let least = [
@@ -40,7 +44,7 @@ pub fn respect(code: u8) -> Result<(), String> {
             let shown =
                 |count: u64| if letter == 'v' { format!("{} MiB", count >> 20) } else { count.to_string() };
             return Err(format!(
-                "the limit on {what} (ulimit -{letter}) is {}, and iotax requires {}; hint: raise it, or start iotax where it is \
+                "the limit on {what} (ulimit -{letter}) is {}, but iotax requires {}; hint: raise it, or start iotax where it is \
                  higher",
                 shown(now),
                 shown(least)
@@ -50,10 +54,10 @@ pub fn respect(code: u8) -> Result<(), String> {
     Ok(())
 }
 
-/// Whatever aborts: the message before this one says what it was.
+/// Handles SIGABRT; the message printed before says what aborted.
 extern "C" fn end(_: libc::c_int) {
     const SAID: &[u8] =
-        b"iotax: it has ended itself, mostly for want of memory; hint: raise ulimit -v; iotax clean takes down what is left\n";
+        b"iotax: aborted, most likely because memory ran out; hint: raise ulimit -v; iotax clean removes what is left\n";
     // SAFETY: the bytes are static, and both calls may be made in a handler.
     unsafe {
         libc::write(libc::STDERR_FILENO, SAID.as_ptr().cast(), SAID.len());

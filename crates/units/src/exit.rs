@@ -60,17 +60,18 @@ pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// The error number of a device that does not do an I/O.
+/// The error number of a device that fails an I/O.
 const EIO: i32 = 5;
 
-/// Failure of what was named to be opened or read: the exit code and what to do. A user who may not is an unmet need (3), a
-/// device that fails is a failed measurement (4), and only what is wrong with the name itself is bad input (2).
+/// Returns the failure to open or read a target that the user named, with the exit code and a hint.
+/// If the user lacks permission, it is an unmet need (3); if the device fails, a failed measurement
+/// (4); only a wrong name is bad input (2).
 pub fn of_io(message: impl std::fmt::Display, error: &std::io::Error) -> Failed {
     let (code, hint) = match (error.kind(), error.raw_os_error()) {
         (std::io::ErrorKind::PermissionDenied, Some(1)) => (
             UNMET_NEED,
-            "; hint: something forbids it to this user whatever its mode says: chattr +i, a container, a security module; \
-             run as root outside of it, or name another",
+            "; hint: access is denied whatever the file mode is (chattr +i, a container, a security module): run as \
+             root outside of it, or name another target",
         ),
         (std::io::ErrorKind::PermissionDenied, _) => {
             (UNMET_NEED, "; hint: run as root, or as a user who may open it")

@@ -42,7 +42,8 @@ const TIME_UNITS: &[(&str, f64)] = &[
     ("h", 3600.0),
 ];
 
-/// Parses `4KiB`, `1.5 GiB`, `100MB`, and `4G` as fio and qemu-img do: a letter alone is a binary unit.
+/// Parses `4KiB`, `1.5 GiB`, `100MB`, and also `4G`: as in fio and qemu-img, a letter alone is a
+/// binary unit.
 ///
 /// # Errors
 /// A clause that says what is wrong and what would do.
@@ -61,7 +62,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     whole_bytes(number * *factor as f64, text)
 }
 
-/// The binary unit that `k`, `Ki` or `kib` is short for, in capitals or not.
+/// Returns the binary unit that `k`, `Ki` or `kib` stands for, in upper or lower case.
 fn binary_unit(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_lowercase();
     let short = |name: &str| {

@@ -126,7 +126,7 @@ impl Figure {
         figure
     }
 
-    /// Returns the figure with bounds that are so many times as far from its value.
+    /// Returns the figure with bounds that are `times` as far from its value.
     pub fn stretched(&self, times: f64) -> Figure {
         let mut figure = self.clone();
         if let Figure::Known { value, interval: Interval::Bounds { low, high, .. }, .. } = &mut figure {

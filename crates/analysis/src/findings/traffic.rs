@@ -1,4 +1,4 @@
-//! I/O that a load issued beside what block devices on its way completed.
+//! The I/O that a load issued, beside the I/O that the block devices below it completed.
 
 use iotax_model::record::{DeviceCounts, IssuedIo};
 use serde::Serialize;
@@ -14,9 +14,9 @@ pub struct TrafficReport {
     pub issued: IssuedIo,
     /// The lowest devices of each place, those of the load first.
     pub levels: Vec<TrafficLevel>,
-    /// Where the two do not agree, as sentences.
+    /// The differences between the two, as sentences.
     pub differences: Vec<String>,
-    /// All of it in a sentence.
+    /// The whole report in one sentence.
     pub sentence: String,
 }
 
@@ -27,8 +27,9 @@ pub struct TrafficLevel {
     pub place: String,
     /// Their kernel names.
     pub devices: Vec<String>,
-    /// What they completed during the slices, together.
+    /// The sum of what they completed during the slices.
     pub seen: DeviceCounts,
-    /// What other programs did to them in as much time, estimated between the slices.
+    /// I/O of other programs on them in the same length of time, estimated from the time between
+    /// the slices.
     pub others: DeviceCounts,
 }

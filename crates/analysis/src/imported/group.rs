@@ -32,7 +32,8 @@ type Key = (String, Way, Option<Part>);
 /// Index of a table, and in it those of systems.
 type Places<'a> = (usize, HashMap<&'a str, usize>);
 
-/// By load and way, in the order in which they come; results without any I/O and those that are no runs are left out.
+/// Groups results by load and direction, in their order. Results without any I/O, and those that do
+/// not count as a run, are left out.
 pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
     let mut all: Vec<Loaded> = Vec::new();
     let mut known: HashMap<Key, Places> = HashMap::new();

@@ -3,8 +3,8 @@
 use iotax_model::record::imported::Load;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns `direct=1` and `direct=0`: all that differs, of each side; `None` where nothing does, or where one side tells no
-/// options.
+/// Returns the settings that differ, for each side, such as `direct=1` and `direct=0`; `None` if
+/// none differs, or if one side lists no options.
 pub(crate) fn differ(sides: [&[&Load]; 2]) -> Option<[String; 2]> {
     let [here, there] = [told(sides[0])?, told(sides[1])?];
     let keys: BTreeSet<&str> = here.keys().chain(there.keys()).copied().collect();

@@ -65,7 +65,8 @@ fn copied_files(run: &RunData) -> Vec<WarningReport> {
     same.values().filter_map(of).collect()
 }
 
-/// Results that are no runs, a warning a system and reason, and rates that were printed wrongly.
+/// Warns of results that do not count as runs (one warning per system and reason) and of rates that
+/// were printed wrongly.
 fn of_results(run: &RunData) -> Vec<WarningReport> {
     const MOST: usize = 4;
     let place = |number: u32, line: u32| {
@@ -83,7 +84,7 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
                 own,
             ),
             Some(Uncounted::Copy { file, line }) => {
-                let why = "of a run that counts already, left out".to_owned();
+                let why = "of a run that is already counted, left out".to_owned();
                 ("copies", why, format!("{own} is {}", place(*file, *line)))
             }
             None => {
@@ -107,7 +108,7 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
     uncounted.into_iter().map(said).chain(slips).collect()
 }
 
-/// What differs in settings, once for all loads in which the same does.
+/// Warns of settings that differ, once for all loads in which the same settings differ.
 fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
     let mut all: Vec<(WarningReport, u64)> = Vec::new();
     for one in loads.iter().flat_map(|loaded| unlike(run, loaded)) {
@@ -119,7 +120,7 @@ fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
     let said = |(mut one, more): (WarningReport, u64)| {
         if more > 0 {
             one.subject =
-                format!("{} and {}", one.subject, counted(more, "comparison more", "comparisons more"));
+                format!("{} and {}", one.subject, counted(more, "more comparison", "more comparisons"));
         }
         one
     };

@@ -440,7 +440,7 @@ pub fn guest() -> RunData {
     run
 }
 
-/// 100,000 reads of 4 KiB that the disk of each place completed.
+/// Traffic of 100,000 reads of 4 KiB that the disk of each place completed.
 fn traffic(stack: &str, places: &[&str]) -> DeviceTraffic {
     let disk = |reads| DeviceCounts {
         device: "vda".into(),

@@ -64,12 +64,13 @@ pub fn fill(
     Ok(Filled::Whole)
 }
 
-/// Writes incompressible data again wherever the data region of a filled file of ours is no longer written: mkfs, a discard or a
-/// TRIM of a layer above leaves holes and unwritten extents there, whose reads reach no disk. Nothing is written where the file
-/// system does not report its extents. `progress` is that of [`fill`]; what is left when it stops is found again.
+/// Rewrites the holes and unwritten extents in the data region of one of iotax's filled files with
+/// incompressible data. mkfs, a discard or a TRIM by a layer above leaves them, and reads of them
+/// reach no disk. Nothing is written if the file system does not report its extents. `progress` is
+/// that of [`fill`]; if it stops the work, a later call finds the rest.
 ///
 /// # Errors
-/// When the file is not ours or cannot be written.
+/// When the file does not belong to iotax or cannot be written.
 pub fn restore(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<Filled> {
     let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
     let ranges = unwritten_ranges(path, marker.bytes).unwrap_or_default();
@@ -95,7 +96,7 @@ pub fn restore(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlF
 /// Returns the ranges before `end` of a file that are holes or unwritten extents.
 ///
 /// # Errors
-/// When it cannot be opened, or its file system does not report extents.
+/// When the file cannot be opened, or its file system does not report extents.
 pub fn unwritten_ranges(path: &Path, end: u64) -> std::io::Result<Vec<Range<u64>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty())?;

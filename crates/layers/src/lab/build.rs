@@ -166,7 +166,7 @@ impl Build<'_> {
         self.tell(&format!("compiling ZFS's modules for {version} (some minutes)"));
         match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
             Ok(()) => {
-                let told = read_text(&work.path("zfs.version")).context("ZFS's modules tell no version")?;
+                let told = read_text(&work.path("zfs.version")).context("ZFS's modules report no version")?;
                 Ok(Zfs::Compiled { version: told.trim().to_owned() })
             }
             Err(_) if self.stop.load(Ordering::Relaxed) => Err(child::interrupted().into()),

@@ -84,7 +84,8 @@ pub fn plan_member(
     Ok(shown)
 }
 
-/// Returns where a file lies that iotax makes, or has made, with an agent in its place; `None`: the medium is no such file.
+/// Returns the place and path of a file that iotax creates, or has created, in a place with an
+/// agent; `None` if the medium is not such a file.
 pub fn made_file(member: &Medium, sibling: Option<usize>) -> Option<(Place, PathBuf)> {
     match member {
         Medium::File { path, size: Some(_), .. } => Some((Place::Host, sibling_path(path, sibling))),

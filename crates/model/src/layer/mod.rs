@@ -153,7 +153,8 @@ pub struct LayerHelp {
     pub memory_cache: Option<MemoryCache>,
     /// The name of its read cache, for messages; `None`: it has no read cache of its own.
     pub caches_reads: Option<&'static str>,
-    /// I/O that it adds to what it is given, for messages; `None`: it passes on what comes.
+    /// I/O that the layer adds to the I/O it is given, for messages; `None` if it only passes I/O
+    /// on.
     pub adds_io: Option<&'static str>,
     /// Commands that its initiator has at its target at one time.
     pub in_flight: Option<InFlight>,

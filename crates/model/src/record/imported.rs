@@ -113,11 +113,12 @@ pub struct Load {
     /// What the output calls it; tells loads apart only where nothing else does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Options that make it another load, in one order: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
+    /// Options that make it another load, in a fixed order: `rate_iops=1000`, `rw=randread:8`,
+    /// `bsrange=4096-65536`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caps: Vec<String>,
-    /// All other options that may change the result, in one order: `direct=1`; the load is the same. `None` where the output
-    /// prints no options.
+    /// All other options that may change the result, in a fixed order: `direct=1`. They do not make
+    /// it another load. `None` if the output prints no options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Vec<String>>,
 }
@@ -164,10 +165,11 @@ pub struct ImportedResult {
     /// Results that are no I/O, by the names and units that are printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<ImportedSample>,
-    /// Rates that were printed otherwise than the counts and times beside them say: `IOPS printed as 20000, taken as ...`.
+    /// Printed rates that contradict the counts and times beside them: `IOPS: 20.0k is printed,
+    /// but 20993 follows from ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<String>,
-    /// Why it is no run of its system.
+    /// Why it does not count as a run of its system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncounted: Option<Uncounted>,
 }
@@ -176,11 +178,11 @@ pub struct ImportedResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Uncounted {
-    /// Its run was printed or copied there, too: number of the file, line.
+    /// Its run was also printed or copied elsewhere, and that result counts.
     Copy {
         /// Number of the file.
         file: u32,
-        /// Line at which the result that counts begins, from 1.
+        /// Line on which the result that counts begins, from 1.
         line: u32,
     },
     /// The run failed: `error 5, Input/output error`.

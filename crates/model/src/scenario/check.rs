@@ -330,7 +330,7 @@ impl Parts {
         self.refuse_unheeded(request)
     }
 
-    /// Refuses options of the command line that nothing of the scenario would heed.
+    /// Refuses options of the command line that have no effect on the scenario.
     fn refuse_unheeded(&self, request: &Request) -> Result<(), InputError> {
         let guests = place::guests_of(&self.stacks, &self.names);
         let labs = place::labs_of(&self.stacks, &self.names);
@@ -695,7 +695,8 @@ impl Parts {
             self.measure.budget_ns /= loads as u64;
         }
         let least_ns = self.measure.min_time_ns;
-        // Somebody who names a short budget means it; the default of min_time gives way, and that of a file to the command line.
+        // A budget that the user names takes precedence over the default min_time, and one on the
+        // command line over a file's min_time.
         let yields = !self.measure_origins.contains_key("min_time")
             || on_command_line("budget") && !on_command_line("min_time");
         if yields || shared {
@@ -705,7 +706,7 @@ impl Parts {
             let show = |ns: u64| iotax_units::show_ns(ns as f64);
             let (least, share) = (show(least_ns), show(self.measure.budget_ns));
             self.notes.push(format!(
-                "min_time {least} gives way to the budget, of which each of the {loads} loads has {share}"
+                "min_time {least} is shortened to the budget, of which each of the {loads} loads gets {share}"
             ));
         }
         let given = |key: &str| self.measure_origins.contains_key(key);

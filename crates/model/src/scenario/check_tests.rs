@@ -444,7 +444,7 @@ fn the_budget_of_the_command_line_is_that_of_the_whole_run_and_that_of_a_file_of
     assert_eq!((short.budget_ns, short.min_time_ns), (4_000_000_000, 4_000_000_000));
     let both = bill(&[("budget", "8s"), ("min_time", "5s")]).unwrap();
     assert_eq!((both.measure.budget_ns, both.measure.min_time_ns), (4_000_000_000, 4_000_000_000));
-    let note = "min_time 5.00 s gives way to the budget, of which each of the 2 loads has 4.00 s";
+    let note = "min_time 5.00 s is shortened to the budget, of which each of the 2 loads gets 4.00 s";
     assert!(both.notes.iter().any(|one| one == note), "{:?}", both.notes);
     let coarse = bill(&[("budget", "8s"), ("slice", "2s")]).unwrap_err().to_string();
     let why = "budget 8.00 s, of which each of 2 loads has 4.00 s, holds fewer than four slices of 2.00 s";

@@ -29,7 +29,7 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "precision",
         value: "PERCENT",
-        help: "Stop when each comparison's own half-width is this small",
+        help: "Stop when the half-width of each individual comparison is this small",
         set: |spec, word| percent(word).map(|fraction| spec.precision = fraction),
     },
     KeyDef {
@@ -47,7 +47,7 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "budget",
         value: "TIME",
-        help: "Measure no longer than this in all, shared by the loads (in a scenario file: each load) [default: 5min per load]",
+        help: "Longest measuring time of the whole run, shared by the loads (in a scenario file: per load) [default: 5min per load]",
         set: |spec, word| duration(word, 1_000_000, WEEK_NS).map(|ns| spec.budget_ns = ns),
     },
     KeyDef {

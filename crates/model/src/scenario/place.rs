@@ -149,8 +149,8 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
     };
     let uri = keys.get_key_value("uri");
     if let Some((key, why)) = uri.and_then(|(key, uri)| Some((key, transport_of(uri).err()?))) {
-        let hint = "write for example qemu:///system or qemu+ssh://HOST/system; what else it takes belongs in \
-            libvirt.conf, ssh's configuration or VIRSH_DEFAULT_CONNECT_URI of your own";
+        let hint = "write for example qemu:///system or qemu+ssh://HOST/system; anything else belongs in your own \
+            libvirt.conf, ssh configuration or VIRSH_DEFAULT_CONNECT_URI";
         return Err((key, Fault::hint(format!("not a URI that a scenario may name: {why}"), hint)));
     }
     let uri = uri.map(|(_, uri)| (*uri).to_owned());

@@ -161,10 +161,10 @@ pub(super) fn check(
     }
 }
 
-/// What the kernel and the agent of a guest take.
+/// Memory that the kernel and the agent of a guest use.
 const SYSTEM_BYTES: u64 = 64 << 20;
 
-/// Refuses a probe for whose memory a guest is too small.
+/// Refuses a probe that needs more memory than a guest has.
 fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(), Fault> {
     let memory = guest.option("memory").and_then(|word| parse_bytes(word).ok());
     let needed = probe.memory();

@@ -267,7 +267,8 @@ impl Source<'_> {
         Ok(parts)
     }
 
-    /// A consent is the user's own: who else could have written the file must not give it.
+    /// Refuses consents in a file that another user could have written: only the user may give
+    /// consent.
     fn refuse_foreign_consents(&self, path: &Path, wire: &Wire) -> Result<(), InputError> {
         for (key, list) in [("destroy", &wire.destroy), ("change", &wire.change)] {
             let Some(first) = list.first() else { continue };
@@ -711,8 +712,8 @@ fn wire_fault(message: &str, key: &str) -> Fault {
     }
 }
 
-/// What serde says of a value of the wrong kind, in TOML's words: `invalid type: integer `3`, expected a string` is
-/// `the whole number 3 where a text in quotes is expected`.
+/// Rewords serde's message about a value of the wrong type in TOML's terms: `invalid type: integer
+/// `3`, expected a string` becomes `the whole number 3 where a text in quotes is expected`.
 fn plain_words(message: &str) -> String {
     let kinds = ["invalid type: ", "invalid value: ", "invalid length "];
     let said = kinds.iter().find_map(|kind| message.strip_prefix(kind)?.rsplit_once(", expected "));

@@ -83,7 +83,7 @@ pub struct Way {
 }
 
 impl Exchange {
-    /// All counts and times: of a lying end they may be anything.
+    /// Returns all counts and times, to be checked: a peer that lies may report any value.
     pub fn counts(&self) -> Vec<u64> {
         let own = [self.round_trip_ns, self.unanswered, self.peer_cpu_user_ns, self.peer_cpu_system_ns];
         let of_way = |way: &Way| {

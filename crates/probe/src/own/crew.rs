@@ -1,5 +1,6 @@
-//! The resident threads of a probe: each sits on one processor and does batches of units of about a millisecond. A window is where it
-//! was planned, in every place: a batch across one of its ends counts by the share of its time that lies inside.
+//! The resident threads of a probe. Each is pinned to one processor and does batches of units that
+//! take about a millisecond. In every place a window begins and ends as planned: a batch that
+//! crosses an end of the window counts by the share of its time inside.
 
 use super::{Make, Work};
 use crate::{Probe, ProbeError, ProbeSpec, Unit};
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Threads begin together so long behind the order, each with time to wake.
 const LEAD_NS: u64 = 300_000;
 
-/// A slice, as a thread is asked for it.
+/// A request to a thread for one slice.
 #[derive(Clone, Copy)]
 struct Run {
     begin_ns: u64,
@@ -27,7 +28,8 @@ struct Run {
 }
 
 impl Run {
-    /// Returns the window of a thread that woke at `woke_ns`. Whoever is late by half of the discarded start at most catches up.
+    /// Returns the window of a thread that woke at `woke_ns`. A thread that is late by at most half
+    /// of the discarded start catches up.
     fn window(&self, woke_ns: u64) -> Range<u64> {
         let is_late = woke_ns > self.begin_ns + self.discard_ns / 2;
         let from_ns = if is_late { woke_ns } else { self.begin_ns } + self.discard_ns;
@@ -127,7 +129,8 @@ impl Member {
             }
             while let Ok(run) = asked.recv() {
                 let done = slice(&mut *work, batch, run).and_then(|share| {
-                    // Made after a slice and not before one: places begin together some milliseconds after they are asked.
+                    // The work is set up after a slice and not before the next: places begin
+                    // together only some milliseconds after the request.
                     if !work.lasts() {
                         work = make(&spec)?;
                     }
@@ -160,8 +163,9 @@ fn sit(cpu: u32) -> Result<(), ProbeError> {
     sched_setaffinity(None, &set).map_err(|error| super::refused(&format!("run on processor {cpu}"), error))
 }
 
-/// Units that take about a batch's time: a power of two, so that the two places of a comparison mostly take the same. A stall makes no
-/// batch long: only one that is so twice is long enough.
+/// Returns the number of units that take about a batch's time. It is a power of two, so that the
+/// two places of a comparison mostly use the same number. A batch must be long enough twice, so
+/// that a stall does not count.
 fn calibrated(work: &mut dyn Work) -> Result<u64, ProbeError> {
     let mut is_long = |units| -> Result<bool, ProbeError> {
         let began = clock::now();
@@ -199,7 +203,8 @@ fn share_inside(batch: Range<u64>, window: &Range<u64>) -> f64 {
     inside_ns as f64 / (batch.end - batch.start).max(1) as f64
 }
 
-/// Returns whole units, and the time that these take at the rate of `units` in `window_ns`: rounding changes no rate.
+/// Rounds `units` to whole units, and returns them with the time that they take at the rate of
+/// `units` in `window_ns`: rounding changes no rate.
 fn whole_units(units: f64, window_ns: u64) -> (u64, u64) {
     if units <= 0.0 {
         return (0, window_ns);
@@ -213,7 +218,7 @@ impl Probe for Crew {
         self.spec.to_string()
     }
 
-    /// The window is that of the last thread to begin, but for a part of a unit.
+    /// The window is that of the last thread to begin, except for a fraction of a unit.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let Bound::Time { ns: window_ns } = spec.bound else {
             return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
@@ -237,7 +242,7 @@ impl Probe for Crew {
             result.cpu_user_ns += share.cpu.user_ns;
             result.cpu_system_ns += share.cpu.system_ns;
         }
-        // A time that was recorded is a unit, also where it crosses an end of the window.
+        // Each recorded time is a unit, even if it crosses an end of the window.
         if matches!(self.spec.unit(), Ok(Unit::Time(_))) {
             result.read.ios = result.read.latency.count();
         }
@@ -256,7 +261,7 @@ mod tests {
 
     static MADE: AtomicU32 = AtomicU32::new(0);
 
-    /// Sleeps, each unit for a millisecond.
+    /// Work that sleeps for a millisecond per unit.
     struct Idle {
         lasts: bool,
     }
@@ -276,7 +281,7 @@ mod tests {
         Crew::start(&ProbeSpec::parse("integer").unwrap(), make).unwrap()
     }
 
-    /// Returns how often work is made for three slices.
+    /// Returns how often work is set up for three slices.
     fn made(make: Make) -> u32 {
         let before = MADE.load(Ordering::Relaxed);
         let mut crew = crew(make);
@@ -296,7 +301,8 @@ mod tests {
         assert_eq!(made(|_| idle(true)), 1);
     }
 
-    /// The start is so long that other work on the machine makes nobody late, and shorter than making the work takes.
+    /// The start is long enough that other work on the machine makes no thread late, and shorter
+    /// than the time to set up the work.
     #[test]
     fn a_slice_begins_as_planned_however_long_its_work_is_made() {
         let mut crew = crew(|_| {

@@ -278,8 +278,8 @@ fn trials(findings: &Findings) -> Markup {
 }
 
 /// What the columns of the three figures mean.
-const THREE_WORDS: &str = "Changes against the baseline; intervals of rates, latencies and CPU times hold for all of their kind in the run together. \
-    Latencies are those under the same offered load; added CPU/IO is of host and guest together.";
+const THREE_WORDS: &str = "Changes against the baseline. The intervals of rates hold for all of them in the run together, as do those of latencies and \
+    those of CPU times. Latencies are under the same offered load; added CPU/IO is that of host and guest together.";
 
 /// What one line of intervals shows.
 struct IntervalRow {

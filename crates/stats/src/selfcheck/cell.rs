@@ -114,7 +114,8 @@ fn refused(verdict: &Verdict) -> Option<&'static str> {
 }
 
 impl Outcome {
-    /// Any false cost or gain whose interval holds with those of all comparisons (of which none costs).
+    /// Whether any comparison shows a false cost or gain by its simultaneous interval (none of them
+    /// costs anything).
     pub fn any_false(outcomes: &[&Outcome]) -> bool {
         let all: Vec<&Concluded> = outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
         let significant = family::significant(&all.iter().map(|one| one.p).collect::<Vec<_>>());

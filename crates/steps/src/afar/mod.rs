@@ -142,7 +142,7 @@ impl Host {
         Host { name: name.to_owned(), options, shell }
     }
 
-    /// Asks and waits.
+    /// Runs the command on the host and waits for its end.
     fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Ended> {
         let mut command = ssh::command(&self.name, &ask.command, &self.options)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -161,14 +161,14 @@ impl Host {
     /// Asks; what it wrote.
     fn say(&self, what: &str, ask: &Ask, limit: Duration) -> Result<Vec<u8>> {
         let failed = |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
-        let ended = self.run(ask, limit).map_err(|error| failed(format!("ssh does not start: {error}")))?;
+        let ended = self.run(ask, limit).map_err(|error| failed(format!("cannot start ssh: {error}")))?;
         if matches!(ended, Ended::Killed) {
             return Err(failed(format!("no answer within {limit:?}")).into());
         }
-        let output = ended.output(limit).map_err(|why| failed(format!("what runs there {why}")))?;
+        let output = ended.output(limit).map_err(|why| failed(format!("the command there {why}")))?;
         match output.status.code() {
             Some(0) => Ok(output.stdout),
-            // ssh itself ends so.
+            // ssh itself ends with this code.
             Some(255) => {
                 let why = ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
                 Err(Failed::need(format!("ssh:{}: cannot {what}: {why}", self.name)).into())

@@ -484,7 +484,7 @@ mod tests {
         let values = || conf.lines().filter_map(|line| line.split_once(" = "));
         let paths: Vec<_> = values().filter(|(_, value)| value.starts_with('/')).collect();
         assert!(paths.iter().all(|(_, value)| Path::new(value).starts_with(directory)), "{paths:?}");
-        // Those that Ceph has in /var otherwise.
+        // Files that Ceph would otherwise write in /var.
         for key in [
             "log_file",
             "mon_cluster_log_file",

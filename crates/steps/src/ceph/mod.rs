@@ -73,11 +73,12 @@ impl Cluster<'_> {
         run_within(command, ANSWERS_WITHIN)
     }
 
-    /// Whether only root and this user can have written the configuration and the keys of client.admin: it names files that every
-    /// client creates, and modules that it loads.
+    /// Checks that only root and this user can have written the configuration and the keys of
+    /// client.admin. The configuration names files that every client creates, and modules that
+    /// every client loads.
     ///
     /// # Errors
-    /// Another user can, or Ceph cannot tell where the keys are.
+    /// When another user can have written them, or Ceph does not report where the keys are.
     pub fn check_writers(&self) -> Result<()> {
         self.check_conf()?;
         let words = ["--name", "client.admin", "--show-config-value", "keyring"];

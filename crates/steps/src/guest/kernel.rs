@@ -203,7 +203,7 @@ fn compare_versions(a: &str, b: &str) -> Ordering {
 /// Packages that depend on a kernel: Debian's, then Ubuntu's from the smallest.
 const METAPACKAGES: &[&str] = &["linux-image-amd64", "linux-image-virtual", "linux-image-generic"];
 
-/// A package of some 80 MB over a slow line, or unpacked onto a slow disk.
+/// Time for a package of some 80 MB over a slow network, or unpacked onto a slow disk.
 const FETCHES_WITHIN: Duration = Duration::from_secs(3600);
 
 fn packages() -> Result<Vec<String>, String> {

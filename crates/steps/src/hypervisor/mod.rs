@@ -36,7 +36,7 @@ pub(crate) trait Hypervisor: Sync {
         None
     }
 
-    /// The commands that ask for its settings, without the program.
+    /// Returns the arguments of the commands that query a machine's settings, without the program.
     fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2];
 
     /// Reads the settings of a machine.
@@ -123,7 +123,8 @@ pub fn facts(vm: &Vm) -> Result<VmFacts> {
     of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
 }
 
-/// The commands that ask a machine's manager for its settings, as they are run where the manager's program is.
+/// Returns the commands that query a machine's manager for its settings, as they are run in the
+/// manager's place.
 pub fn queries(vm: &Vm) -> Vec<String> {
     let line = |words: Vec<&str>| shell::line(std::iter::once(&vm.manager.program()).chain(&words));
     of(vm.manager).queries(vm).map(line).to_vec()
@@ -143,7 +144,7 @@ pub fn missing(vm: &Vm) -> Option<Missing> {
 /// Runs the manager's program where it is, to its end; what it writes.
 pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let program = vm.manager.program();
-    // A journal may have been written before URIs were checked.
+    // An old journal may have a URI that was not checked.
     let transport = vm.uri.as_deref().map(transport_of).transpose();
     let transport = transport.map_err(|why| Failed::input(format!("cannot query {vm} by its URI: {why}")))?;
     let mut command = match vm.on.ssh_host() {

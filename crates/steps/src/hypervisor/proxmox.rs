@@ -39,7 +39,7 @@ impl Hypervisor for Proxmox {
     }
 
     fn queries<'a>(&self, vm: &'a Vm) -> [Vec<&'a str>; 2] {
-        // What is in force, without changes that wait for a restart.
+        // The current settings, without changes that are pending until a restart.
         [vec!["status", &vm.name], vec!["config", &vm.name, "--current", "1"]]
     }
 

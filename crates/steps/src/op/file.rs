@@ -93,7 +93,7 @@ impl MakeFile {
     /// The marker of the file that is there, if it is one of ours and as large as this.
     ///
     /// # Errors
-    /// Another file is there.
+    /// When another file is there.
     pub fn reusable(&self) -> Result<Option<marker::Marker>> {
         let path = self.path.display();
         if self.path.symlink_metadata().is_err() {
@@ -157,8 +157,9 @@ impl Operation for FillFile {
 }
 
 impl ResourceChange for FillFile {
-    /// Data that compress are written again, whatever the marker says: it does not say which they are. Of a file that is filled
-    /// only what was discarded since is.
+    /// Fills the file. Compressible data are always rewritten, because the marker does not say
+    /// which data the file holds. If the file is already filled with other data, only what was
+    /// discarded since is rewritten.
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         let path = self.file.path()?;
         let Some(marker) = marker::read(path)? else {

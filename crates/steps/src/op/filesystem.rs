@@ -46,8 +46,8 @@ impl MakeFilesystem {
     }
 
     /// mkfs would discard the whole device first: the loop driver turns that into holes in the
-    /// backing file, and later reads would measure nothing. Nor may it zero blocks without writing them, as mkfs.xfs does its
-    /// log: that makes unwritten extents in the file.
+    /// backing file, and later reads would measure nothing. Nor may it zero blocks without writing
+    /// them, as mkfs.xfs does with its log: that makes unwritten extents in the file.
     fn command(&self) -> Result<Command> {
         let label = self.label.as_str();
         let mut command = tool(format!("mkfs.{}", self.kind), [""; 0]);

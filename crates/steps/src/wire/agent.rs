@@ -121,11 +121,12 @@ pub trait Handler {
     fn clock_ns(&mut self) -> u64 {
         monotonic_ns()
     }
-    /// Bytes of holes and unwritten extents of a file before `end`; `None` where that is not known.
+    /// Returns the bytes of a file before `end` that are holes or unwritten extents; `None` if that
+    /// is not known.
     fn unwritten_bytes(&mut self, _path: &Path, _end: u64) -> Option<u64> {
         None
     }
-    /// What the devices below these paths have completed since boot; none where none reports.
+    /// Returns what the devices below these paths have completed since boot; empty if none reports.
     fn device_reading(&mut self, _paths: &[PathBuf]) -> DeviceReading {
         DeviceReading::default()
     }
@@ -263,7 +264,7 @@ type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 struct Agent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
-    /// What each worker works on.
+    /// The paths of each worker's targets.
     paths: BTreeMap<u32, Vec<PathBuf>>,
     /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
     servers: BTreeMap<u32, OtherEnd>,

@@ -151,11 +151,11 @@ pub enum Request {
         /// They.
         threads: Vec<ThreadId>,
     },
-    /// Which parts of a file no written block stands for.
+    /// How much of a file has no written blocks.
     UnwrittenBytes {
         /// The file.
         path: PathBuf,
-        /// Only what is before this byte.
+        /// Counts only what is before this byte.
         end: u64,
     },
     /// What the devices below these paths have completed since boot.
@@ -281,7 +281,8 @@ pub enum Response {
     },
     /// To `unwritten_bytes`.
     UnwrittenBytes {
-        /// Bytes of holes and unwritten extents; `None`: it is no file, or its file system does not report them.
+        /// Bytes of holes and unwritten extents; `None` if it is not a file, or its file system
+        /// does not report them.
         bytes: Option<u64>,
     },
     /// To `device_counts`.
@@ -370,7 +371,8 @@ pub struct Ran {
     pub cpu: Option<CpuTimes>,
     /// What a network probe saw beside its result.
     pub exchange: Option<Exchange>,
-    /// Devices below the worker's targets, just before the slice and just after it; empty where none reports.
+    /// Readings of the devices below the worker's targets, just before the slice and just after it;
+    /// empty if none reports.
     pub devices: [DeviceReading; 2],
 }
 
@@ -475,8 +477,8 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
 }
 
 impl SliceScalars {
-    /// Returns why this cannot be the result of a slice of that bound: an agent is another machine's, and what it counts is
-    /// added up and divided by.
+    /// Returns why this cannot be the result of such a slice. An agent runs on another machine, and
+    /// its counts are used in sums and as divisors.
     fn fault(&self, spec: &SliceSpec) -> Option<String> {
         let SliceScalars { read, write, trim, window_ns, .. } = self;
         let counts = [read, write, trim].into_iter().flat_map(|one| [one.ios, one.bytes]);
@@ -490,7 +492,8 @@ impl SliceScalars {
         let most = counts.max().unwrap_or(0);
         let sums = [self.in_flight_ns, self.served_ns];
         let (least_ns, limit) = match spec.bound {
-            // fio whose first I/O failed has none; a probe of times gives the sum over all of its streams.
+            // A fio whose first I/O failed has an empty window; a probe of times reports the sum
+            // over all of its streams.
             Bound::Time { .. } => (u64::from(self.errors == 0), slice_limit(spec) * MOST_STREAMS),
             Bound::Bytes { .. } => (0, Duration::MAX),
         };
@@ -510,19 +513,19 @@ impl SliceScalars {
     }
 }
 
-/// Streams of a probe side by side, each of which adds its times to the window.
+/// Maximum number of parallel streams of a probe, each of which adds its times to the window.
 const MOST_STREAMS: u32 = 4096;
-/// Counts and times of a slice are smaller: a PiB, thirteen days.
+/// Counts and times of a slice are below this: one PiB, or thirteen days.
 const MOST_OF_SLICE: u64 = 1 << 50;
-/// As long as a million I/Os in flight take together in a minute.
+/// Upper limit of a sum of latencies: a million I/Os in flight for more than a minute.
 const MOST_OF_SUM: u64 = 1 << 56;
-/// A clock that counts from the start of a machine is not so far: 36 years.
+/// A clock that counts from the boot of a machine is below this: 36 years.
 const MOST_OF_CLOCK: u64 = 1 << 60;
-/// As much as a thousand threads that do nothing at all.
+/// Upper limit of a rate: more than a thousand threads that do no real work can reach.
 const MOST_IOS_EACH_NS: u64 = 1000;
 
 impl Response {
-    /// Returns what of an answer cannot be so.
+    /// Returns the figure of an answer that is impossible.
     pub(super) fn fault(&self) -> Option<String> {
         let (most, limit) = match self {
             Response::Clock { monotonic_ns: ns } | Response::ThreadTimes { at_ns: ns, .. } => {
@@ -539,7 +542,7 @@ impl Response {
     }
 }
 
-/// The largest number anywhere in a value.
+/// Returns the largest number anywhere in a value.
 fn largest(value: &Value) -> u64 {
     match value {
         Value::Number(number) => number.as_u64().unwrap_or(0),
@@ -552,10 +555,11 @@ fn largest(value: &Value) -> u64 {
 /// Puts a result together again.
 ///
 /// # Errors
-/// A clause when lengths and blob disagree, a histogram does not decode, or a figure cannot be of a slice of that bound.
+/// Returns a clause when lengths and blob disagree, a histogram does not decode, or a figure is
+/// impossible for such a slice.
 pub fn unpack(scalars: SliceScalars, blob: &[u8], spec: &SliceSpec) -> Result<Ran, String> {
     if let Some(fault) = scalars.fault(spec) {
-        return Err(format!("no slice has {fault}"));
+        return Err(format!("impossible in a slice: {fault}"));
     }
     let (read, rest) = split(blob, scalars.read_len)?;
     let (write, rest) = split(rest, scalars.write_len)?;
@@ -627,7 +631,7 @@ mod tests {
     use iotax_facts::slice::DeviceCounts;
     use proptest::prelude::*;
 
-    /// Of a slice whose window may be of any length.
+    /// The bound of a slice whose window may have any length.
     const BYTES: Bound = Bound::Bytes { bytes: 4096 };
 
     fn of(bound: Bound) -> SliceSpec {
@@ -713,10 +717,10 @@ mod tests {
             ("1000000000000 I/Os within 100000000 ns", |lie| lie.read.ios = 1_000_000_000_000),
         ];
         for (why, lie) in lies {
-            assert_eq!(told(&lie, time), Err(format!("no slice has {why}")));
+            assert_eq!(told(&lie, time), Err(format!("impossible in a slice: {why}")));
         }
         assert_eq!(told(&|scalars| (scalars.window_ns, scalars.read.ios) = (0, 9), BYTES), Ok(()));
-        // fio whose first I/O failed, and a probe that adds up the times of 64 streams.
+        // A fio whose first I/O failed, and a probe that adds up the times of 64 streams.
         assert_eq!(told(&|scalars| (scalars.window_ns, scalars.errors) = (0, 1), time), Ok(()));
         assert_eq!(told(&|scalars| scalars.window_ns = 64 * 30_000_000_000, time), Ok(()));
     }
@@ -754,7 +758,7 @@ mod tests {
             };
             if let Ok(ran) = unpack(scalars, &pack(&some_result()).1, &of(Bound::Time { ns: at(19) % 60_000_000_000 })) {
                 let mut all = SliceResult::default();
-                // As many places as there may be of one stack.
+                // The maximum number of places of one stack.
                 (0..64).for_each(|_| all.add(&ran.result));
                 let SliceResult { window_start_ns, window_ns, drain_ns, discarded_ns, .. } = ran.result;
                 prop_assert!(window_start_ns + window_ns + drain_ns + discarded_ns < 1 << 62);

@@ -122,7 +122,8 @@ pub enum WireFault {
     Poisoned(String),
 }
 
-/// How long the host waits for a slice, its discarded start included. Engines must give up before.
+/// How long the host waits for a slice, including its discarded start. Engines must give up before
+/// that.
 pub fn slice_limit(spec: &SliceSpec) -> Duration {
     let length = match spec.bound {
         Bound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
@@ -178,7 +179,7 @@ impl Peer {
     /// A peer at the other end of `link`. Nothing is sent yet.
     pub fn new(name: impl Into<String>, link: Link, last_words: LastWords) -> Peer {
         let (outgoing, to_write) = channel();
-        // A frame may have 20 MiB, so few are kept.
+        // A frame may have 20 MiB, so only a few are queued.
         let (read, incoming) = sync_channel(2);
         // Detached: they end when the link is hung up; joining could wait for a peer that blocks.
         thread::spawn(move || write_all(link.writer, &to_write));
@@ -656,7 +657,7 @@ fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault
     }
     let body = envelope.body.get();
     let parsed = match frame.kind {
-        // A sign of life is short, and may come often.
+        // A progress frame is short, because it may come often.
         Kind::Progress if !frame.blob.is_empty() => {
             return Err(garbled("it sends data with its progress".into()));
         }

@@ -29,7 +29,7 @@ pub const CONNECT_LIMIT: Duration = Duration::from_secs(120);
 /// An ssh that was told to end gets so long.
 const END_GRACE: Duration = Duration::from_secs(3);
 const LAST_WORDS_BYTES: usize = 4096;
-/// What is kept of a script's answer.
+/// How much of a script's answer is kept.
 const ANSWER_BYTES: usize = 64 << 10;
 /// Marks our lines among what a login profile prints.
 pub const MARK: &str = "IOTAX-SSH";
@@ -194,7 +194,8 @@ fn bad_input(host: &str, message: String) -> WireError {
     error
 }
 
-/// Whether ssh takes it for a host, and the configuration that was named for it is a file that it does not read for ever.
+/// Checks that ssh accepts the name of the host, and that the ssh configuration that was named is a
+/// regular file, which ssh can read to its end.
 ///
 /// # Errors
 /// Bad input.
@@ -246,7 +247,9 @@ const REMOVE: &str = concat!(
     "rm -f \"$d/iotax\" \"$d/probe\"; rmdir \"$d\" || exit 0; echo IOTAX-SSH removed; fi; done; ",
     "echo IOTAX-SSH end clean",
 );
-/// Whether a copy of the run's still runs: its link tells where it lay, also when that is removed. One that is stopped would never end.
+/// Waits until no copy of the run's agent runs any more. The link `exe` shows the path of a copy,
+/// even after the file is removed. A copy that is stopped (SIGSTOP) would never end, so it is
+/// killed.
 const AWAIT: &str = concat!(
     "echo; n=0; while [ $n -lt SECONDS ]; do b=; for e in /proc/[0-9]*/exe; do ",
     "case \"$(readlink \"$e\" 2>/dev/null)\" in */iotax-RUN*/iotax*) if [ -O \"$e\" ]; then b=1; ",
@@ -346,9 +349,10 @@ pub fn command(host: &str, remote: &str, options: &SshOptions) -> io::Result<Com
     Ok(command)
 }
 
-/// With everything but where to and what for. ssh itself checks who can have written the configuration in ~/.ssh, and not another.
+/// Returns the ssh command without host and remote command. ssh itself checks who can have written
+/// the configuration in ~/.ssh, but does not check other files.
 fn bare(options: &SshOptions) -> io::Result<Command> {
-    // ssh's own words for none at all.
+    // ssh uses these names for "no configuration".
     let is_none = |config: &&PathBuf| [Path::new("none"), Path::new("/dev/null")].contains(&config.as_path());
     if let Some(config) = options.config.as_ref().filter(|config| !is_none(config)) {
         nobody_else_can_write(config, "is not used", "put a ProxyCommand there").map_err(io::Error::other)?;
@@ -430,7 +434,7 @@ impl Said {
     }
 
     fn error(&self, host: &str, message: String) -> WireError {
-        // ssh itself ends with 255. Whoever said anything at all was reached.
+        // ssh itself ends with 255. A host that answered anything was reached.
         let is_unreachable = self.ended.is_some_and(|status| status.code() == Some(255));
         if is_unreachable && self.stdout.is_empty() {
             let mut error = unreachable(host, without_connection(host, &self.stderr), String::new());
@@ -502,7 +506,7 @@ fn run_script(
             Err(_) => Ok(()),
         });
     }
-    // An ssh whose output nobody reads any more goes on.
+    // An ssh whose output is no longer read would not end by itself.
     let is_over = || stdout.as_ref().is_none_or(|words| words.heard().is_over);
     let _ = wait_until(options.limit, || is_over() || !matches!(ssh.process.try_wait(), Ok(None)));
     let ended = ssh.wait(END_GRACE);
@@ -515,7 +519,7 @@ pub fn unreachable(host: &str, message: String, words: String) -> WireError {
     WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
 }
 
-/// The end of what a stream says, read by a thread of its own; our own lines come last.
+/// The last output of a stream, which a separate thread reads. iotax's own lines come last.
 #[derive(Clone, Default)]
 struct Words(Arc<Mutex<Heard>>);
 
@@ -526,8 +530,8 @@ struct Heard {
 }
 
 impl Words {
-    /// Keeps so many bytes. Tells `answered` of the first line of ours. What says more than any program does is left: its next write
-    /// fails.
+    /// Keeps the last `keeps` bytes, and signals `answered` at the first of iotax's lines. It stops
+    /// reading a stream that is longer than any program's output: the next write to it fails.
     fn of(mut pipe: impl Read + Send + 'static, keeps: usize, mut answered: Option<Sender<()>>) -> Words {
         let words = Words::default();
         let shared = words.clone();
@@ -542,9 +546,9 @@ impl Words {
                 rest -= read;
                 let is_whole =
                     |text: String| text.lines().any(|line| line.starts_with(MARK)) && text.ends_with('\n');
-                // Our first line comes before anything else can be as long.
+                // The first of iotax's lines comes before the output can exceed `keeps`.
                 if answered.is_some() && LONGEST_OUTPUT - rest <= keeps && is_whole(shared.text()) {
-                    // Nobody waits for it where nothing is to be copied.
+                    // If there is nothing to copy, nobody waits for the signal.
                     answered.take().map(|answered| answered.send(()));
                 }
             }
@@ -562,9 +566,10 @@ impl Words {
         String::from_utf8_lossy(self.heard().last.make_contiguous()).replace('\r', "")
     }
 
-    /// After ssh has ended: waits a moment until all of it is read, unless something else has the stream too.
+    /// Waits briefly, after ssh has ended, until all output is read. Another process may still hold
+    /// the stream open.
     fn settled(&self) -> String {
-        // What cannot be waited for is read as far as it has come.
+        // After that, the output that has arrived is used.
         let _ = wait_until(Duration::from_millis(500), || self.heard().is_over);
         self.text()
     }

@@ -490,10 +490,10 @@ pub fn too_long(limit: Duration) -> EngineError {
     EngineError::Fio { status: format!("killed after {limit:?}"), words: "it did not end in time".into() }
 }
 
-/// Output of a fio that ended by itself.
+/// Returns the output of a fio that ended by itself.
 ///
 /// # Errors
-/// When it was killed: at its limit, or as it wrote too much.
+/// When it was killed, at its limit or because it wrote too much.
 pub fn output_in_time(ended: Ended, limit: Duration) -> Result<Output, EngineError> {
     match ended {
         Ended::Killed | Ended::Stuck => Err(too_long(limit)),

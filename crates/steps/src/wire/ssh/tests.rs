@@ -237,7 +237,7 @@ fn an_agent_that_is_in_the_midst_of_a_step_is_waited_for() {
     assert!(agent.try_wait().unwrap().is_some(), "it still runs");
 }
 
-/// It would be waited for in vain: three minutes without a word.
+/// Without this, iotax would wait three minutes in vain and without a message.
 #[test]
 fn an_agent_that_is_stopped_is_named_and_ended() {
     let Some(sshd) = sshd() else { return };
