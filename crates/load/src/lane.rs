@@ -150,13 +150,12 @@ impl ShortWindow {
     /// A look found completions.
     fn look(&mut self, now_ns: u64, tally: &mut Tally) {
         let ShortLength { discard_ns, window_ns } = self.length;
-        let begin_ns = self.start_ns.saturating_add(discard_ns);
-        match (self.begun_ns, self.ended_ns) {
-            (None, _) if now_ns >= begin_ns => {
+        match self.begun_ns {
+            None if now_ns >= self.start_ns.saturating_add(discard_ns) => {
                 self.begun_ns = Some(now_ns);
                 tally.open_window(self.start_ns, now_ns);
             }
-            (Some(_), None) if now_ns >= begin_ns.saturating_add(window_ns) => {
+            Some(begun_ns) if now_ns >= begun_ns.saturating_add(window_ns) => {
                 self.ended_ns = Some(now_ns);
                 tally.close_window(now_ns);
             }

@@ -733,7 +733,7 @@ fn windows_of_a_series_hold_whole_cycles_at_depth_1() {
     let length = ShortLength { discard_ns: 0, window_ns: MS };
     let spec = SeriesSpec { order: vec![0; 100], lengths: vec![length], bin_ns: MS / 10 };
     let done = run_series(&[&worker], &spec).unwrap();
-    assert!(done.slices.iter().all(|slice| slice.window_ns >= MS && slice.ios >= 1), "{:?}", done.slices);
+    assert!(done.slices.iter().all(|slice| slice.window_ns >= MS && slice.ios >= 1));
     let (sum, transient) = (&done.sums[0], &done.transients[0]);
     let served = sum.served_ns as f64 / sum.window_ns as f64;
     assert!((0.95..=1.0).contains(&served), "{served} of the windows are I/Os");
