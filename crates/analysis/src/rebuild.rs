@@ -172,6 +172,7 @@ mod tests {
         let one = run.slices.iter().find(|slice| slice.stack == name).cloned().unwrap();
         let slice = |(at, (visit, share)): (usize, &(u32, Option<u32>))| Slice {
             visit: *visit,
+            short_slices: 0,
             start_ns: at as u64 * 1_000_000_000 + 300_000_000,
             discarded_ns: 100_000_000,
             window_ns: 600_000_000,

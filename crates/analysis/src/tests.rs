@@ -248,6 +248,7 @@ fn too_few_rounds_name_the_budget_that_would_be_enough() {
         pattern: Pattern::Mirror,
         period_ns: None,
         pilot_slices: 0,
+        series: None,
         why: "the least that fio's clock and start-up allow, where 200 ms were asked for".into(),
     });
     assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s"), "shorter ones cannot be had");

@@ -354,6 +354,7 @@ impl Twin {
         let used = (ios * 1_000.0, ios * (2_000.0 + queued / 50.0));
         let samples = samples(job, (ios, used.1), &histograms, window_ns);
         self.data.slices.push(Slice {
+            short_slices: 0,
             set: 0,
             visit,
             round,

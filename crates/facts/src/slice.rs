@@ -18,6 +18,20 @@ pub struct CpuTimes {
     pub throttled_ns: u64,
 }
 
+/// In the order of the fields, as a load generator keeps them that knows nothing of what they are.
+impl From<[u64; 5]> for CpuTimes {
+    fn from([user_ns, system_ns, steal_ns, idle_ns, throttled_ns]: [u64; 5]) -> CpuTimes {
+        CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns }
+    }
+}
+
+impl From<CpuTimes> for [u64; 5] {
+    fn from(times: CpuTimes) -> [u64; 5] {
+        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns } = times;
+        [user_ns, system_ns, steal_ns, idle_ns, throttled_ns]
+    }
+}
+
 fn is_zero(ns: &u64) -> bool {
     *ns == 0
 }

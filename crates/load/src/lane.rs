@@ -12,7 +12,7 @@ use crate::offsets::{Cursor, Offsets, Region};
 use crate::pace::Pace;
 use crate::random::Random;
 use crate::seat::Seat;
-use crate::series::{ShortLength, Transient};
+use crate::series::{MachineTimes, ReadMachine, ShortLength, Transient};
 use crate::source::Source;
 use crate::spec::{Direction, SliceResult};
 use crate::stamps::Stamps;
@@ -107,6 +107,7 @@ pub(crate) struct SliceOrder {
 pub(crate) struct ShortOrder {
     pub(crate) length: ShortLength,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) read_machine: Option<ReadMachine>,
 }
 
 /// What one thread counted in a slice of a series.
@@ -120,6 +121,8 @@ pub(crate) struct LaneShort {
     pub(crate) drained_ns: u64,
     /// As [`LaneResult::aborted`].
     pub(crate) aborted: bool,
+    /// By how much the machine's times grew meanwhile, where this thread read them.
+    pub(crate) machine: Option<MachineTimes>,
 }
 
 /// What one thread measured in a slice.
@@ -496,6 +499,8 @@ impl<E: Engine + 'static> Resident for Lane<E> {
     }
 
     fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort> {
+        let read_machine = || order.read_machine.as_ref().and_then(|read| read());
+        let machine_before = read_machine();
         let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
         self.source.restart(u64::MAX);
         let ios = self.tally.ios();
@@ -518,6 +523,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
             ios: self.tally.ios() - ios,
             drained_ns,
             aborted: order.gate.abort.load(Ordering::Relaxed),
+            machine: machine_before.zip(read_machine()).map(grown),
         })
     }
 
@@ -569,6 +575,10 @@ fn window(start_ns: u64, stop: Stop) -> Range<u64> {
         }
         Stop::Blocks(_) => 0..u64::MAX,
     }
+}
+
+fn grown((before, after): (MachineTimes, MachineTimes)) -> MachineTimes {
+    std::array::from_fn(|kind| after[kind].saturating_sub(before[kind]))
 }
 
 fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {

@@ -38,7 +38,9 @@ pub use iotax_units::random::{self, Random};
 pub use job::{Hold, Iomem, Job, Rw, Stamping};
 pub use pace::MAX_RATE;
 pub use seat::cpu_list;
-pub use series::{SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient, run_series};
+pub use series::{
+    MachineTimes, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient, run_series,
+};
 pub use spec::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec};
 pub use verify::Verified;
 pub use worker::{MAX_DEPTH, Worker};

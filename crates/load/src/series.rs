@@ -2,13 +2,13 @@
 //! that neighbours see the same machine; what they count beyond I/Os and windows is kept together for each worker. Workers that
 //! share their threads ([`Worker::prepare_beside`]) change places without a thread being woken. It refuses jobs with a rate.
 
-use crate::crew::Crew;
+use crate::crew;
 use crate::gate::Gate;
 use crate::lane::{LaneShort, ShortOrder};
 use crate::spec::{LoadError, SliceResult};
 use crate::worker::Worker;
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Bins of time in a [`Transient`].
 pub const BINS: usize = 64;
@@ -25,8 +25,15 @@ pub struct ShortLength {
     pub window_ns: u64,
 }
 
+/// Times of the machine since it booted that only grow, such as those of its processors by kind, nanoseconds.
+pub type MachineTimes = [u64; 5];
+
+/// Reads them.
+pub type ReadMachine = Arc<dyn Fn() -> Option<MachineTimes> + Send + Sync>;
+
 /// What a series is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SeriesSpec {
     /// Whose slices follow each other: places in the list of workers.
     pub order: Vec<usize>,
@@ -36,8 +43,9 @@ pub struct SeriesSpec {
     pub bin_ns: u64,
 }
 
-/// What one slice counted.
+/// What one slice counted; five numbers in this order where it is stored or sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(usize, u64, u64, u64, u64)", into = "(usize, u64, u64, u64, u64)")]
 pub struct ShortSlice {
     /// Place of its worker in the list.
     pub worker: usize,
@@ -51,6 +59,18 @@ pub struct ShortSlice {
     pub took_ns: u64,
 }
 
+impl From<(usize, u64, u64, u64, u64)> for ShortSlice {
+    fn from((worker, start_ns, window_ns, ios, took_ns): (usize, u64, u64, u64, u64)) -> ShortSlice {
+        ShortSlice { worker, start_ns, window_ns, ios, took_ns }
+    }
+}
+
+impl From<ShortSlice> for (usize, u64, u64, u64, u64) {
+    fn from(slice: ShortSlice) -> (usize, u64, u64, u64, u64) {
+        (slice.worker, slice.start_ns, slice.window_ns, slice.ios, slice.took_ns)
+    }
+}
+
 /// What a series counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesResult {
@@ -60,6 +80,8 @@ pub struct SeriesResult {
     pub sums: Vec<SliceResult>,
     /// How the rate of each worker began after a switch.
     pub transients: Vec<Transient>,
+    /// By how much the machine's times grew during the slices of each worker; `None`: they were not read.
+    pub machine: Vec<Option<MachineTimes>>,
 }
 
 /// The beginning of slices, all of a worker together: shows what has to be discarded.
@@ -118,18 +140,21 @@ impl Transient {
     }
 }
 
-/// Runs a series and leaves all queues empty.
+/// Runs a series and leaves all queues empty. `read_machine` is called by the first thread of each slice, before and after it.
 ///
 /// # Errors
 /// As [`Worker::slice`]; [`LoadError::Unfit`] for a job with a rate, an order that names no worker, or slices of no length.
-pub fn run_series(workers: &[&Worker], spec: &SeriesSpec) -> Result<SeriesResult, LoadError> {
+pub fn run_series(
+    workers: &[&Worker],
+    spec: &SeriesSpec,
+    read_machine: Option<&ReadMachine>,
+) -> Result<SeriesResult, LoadError> {
     check(workers, spec)?;
     workers.iter().try_for_each(|worker| worker.begin_series(spec.bin_ns))?;
-    let mut slices: Vec<ShortSlice> = Vec::with_capacity(spec.order.len());
+    let mut result = SeriesResult { machine: vec![None; workers.len()], ..SeriesResult::default() };
     for turn in spec.order.chunk_by(|a, b| Arc::ptr_eq(workers[*a].crew(), workers[*b].crew())) {
-        slices.extend(take_turns(workers[turn[0]].crew(), workers, turn, &spec.lengths)?);
+        take_turns(workers, turn, &spec.lengths, read_machine, &mut result)?;
     }
-    let mut result = SeriesResult { slices, ..SeriesResult::default() };
     for (number, worker) in workers.iter().enumerate() {
         let (mut sum, transient) = worker.end_series()?;
         let ours = || result.slices.iter().filter(|slice| slice.worker == number);
@@ -160,23 +185,25 @@ fn check(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError> {
 
 /// Slices of workers that share their threads.
 fn take_turns(
-    crew: &Arc<Mutex<Crew>>,
     workers: &[&Worker],
     turn: &[usize],
     lengths: &[ShortLength],
-) -> Result<Vec<ShortSlice>, LoadError> {
+    read_machine: Option<&ReadMachine>,
+    result: &mut SeriesResult,
+) -> Result<(), LoadError> {
     let threads = turn.iter().map(|worker| workers[*worker].threads()).max().unwrap_or(0);
     let mut orders: Vec<Vec<(u32, ShortOrder)>> = (0..threads).map(|_| Vec::new()).collect();
     for number in turn {
         let worker = workers[*number];
         let gate = Arc::new(Gate::new(worker.threads(), None));
-        for orders in orders.iter_mut().take(worker.threads()) {
-            orders.push((worker.lane(), ShortOrder { length: lengths[*number], gate: Arc::clone(&gate) }));
+        for (thread, orders) in orders.iter_mut().take(worker.threads()).enumerate() {
+            let read_machine = read_machine.filter(|_| thread == 0).cloned();
+            let order = ShortOrder { length: lengths[*number], gate: Arc::clone(&gate), read_machine };
+            orders.push((worker.lane(), order));
         }
     }
-    let lanes = crate::crew::lock(crew).series(orders)?;
+    let lanes = crew::lock(workers[turn[0]].crew()).series(orders)?;
     let mut lanes: Vec<_> = lanes.into_iter().map(Vec::into_iter).collect();
-    let mut slices = Vec::with_capacity(turn.len());
     for number in turn {
         let worker = workers[*number];
         let of_slice: Vec<LaneShort> =
@@ -186,9 +213,13 @@ fn take_turns(
             let first = sum.first_error.unwrap_or_default();
             return Err(LoadError::Failing { errors: sum.errors, first });
         }
-        slices.push(together(*number, &of_slice));
+        if let Some(grew) = of_slice.first().and_then(|lane| lane.machine) {
+            let sums = result.machine[*number].get_or_insert_default();
+            sums.iter_mut().zip(grew).for_each(|(sum, more)| *sum += more);
+        }
+        result.slices.push(together(*number, &of_slice));
     }
-    Ok(slices)
+    Ok(())
 }
 
 fn together(worker: usize, lanes: &[LaneShort]) -> ShortSlice {

@@ -4,13 +4,15 @@
 mod common;
 
 use iotax_load::{
-    Bound, EngineName, Hold, Job, LoadError, Rw, SeriesSpec, ShortLength, SliceResult, SliceSpec, TargetSpec,
-    Worker, run_series,
+    Bound, EngineName, Hold, Job, LoadError, ReadMachine, Rw, SeriesSpec, ShortLength, SliceResult,
+    SliceSpec, TargetSpec, Worker, run_series,
 };
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const KIB: u64 = 1024;
 const MS: u64 = 1_000_000;
@@ -689,6 +691,9 @@ fn trims_of_a_device_reach_the_file_below() {
 #[test]
 fn workers_take_turns_in_a_series_and_share_their_threads() {
     let (first, second) = (file_of(1024 * KIB), file_of(1024 * KIB));
+    let reads = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&reads);
+    let machine: ReadMachine = Arc::new(move || Some([counted.fetch_add(1, Ordering::Relaxed), 0, 0, 0, 7]));
     let threads_here = || std::fs::read_dir("/proc/self/task").unwrap().count();
     for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
         let jobs = [Job { numjobs: 2, iodepth: 4, ..buffered(Rw::RandRead) }];
@@ -699,8 +704,10 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
         let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
         let order = [0, 1, 1, 0, 1, 0, 0, 1].repeat(4);
         let spec = SeriesSpec { order: order.clone(), lengths: vec![length; 2], bin_ns: MS / 20 };
-        let done = run_series(&[&a, &b], &spec).unwrap();
+        let done = run_series(&[&a, &b], &spec, Some(&machine)).unwrap();
         assert_eq!(done.slices.iter().map(|slice| slice.worker).collect::<Vec<_>>(), order);
+        // By one between the two readings of a slice, and nothing between slices counts.
+        assert_eq!(done.machine, [Some([16, 0, 0, 0, 0]); 2]);
         for (number, (sum, transient)) in done.sums.iter().zip(&done.transients).enumerate() {
             let ours: Vec<_> = done.slices.iter().filter(|slice| slice.worker == number).collect();
             assert_eq!(sum.read.ios, ours.iter().map(|slice| slice.ios).sum::<u64>());
@@ -719,7 +726,7 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
         let mut b = b;
         assert!(b.slice(&TIMED).unwrap().read.ios > 0);
         let alone = SeriesSpec { order: vec![0; 3], lengths: vec![length], ..spec };
-        assert!(run_series(&[&b], &alone).unwrap().sums[0].read.ios > 0);
+        assert!(run_series(&[&b], &alone, None).unwrap().sums[0].read.ios > 0);
     }
 }
 
@@ -732,7 +739,7 @@ fn windows_of_a_series_hold_whole_cycles_at_depth_1() {
     let worker = Worker::prepare(&[slow], &jobs, Some(EngineName::Null)).unwrap();
     let length = ShortLength { discard_ns: 0, window_ns: MS };
     let spec = SeriesSpec { order: vec![0; 100], lengths: vec![length], bin_ns: MS / 10 };
-    let done = run_series(&[&worker], &spec).unwrap();
+    let done = run_series(&[&worker], &spec, None).unwrap();
     assert!(done.slices.iter().all(|slice| slice.window_ns >= MS && slice.ios >= 1));
     let (sum, transient) = (&done.sums[0], &done.transients[0]);
     let served = sum.served_ns as f64 / sum.window_ns as f64;
@@ -751,7 +758,8 @@ fn a_series_refuses_what_it_cannot_run() {
     );
     let length = ShortLength { discard_ns: 0, window_ns: MS };
     let spec = SeriesSpec { order: vec![0], lengths: vec![length], bin_ns: MS };
-    let why = |workers: &[&Worker], spec: &SeriesSpec| run_series(workers, spec).unwrap_err().to_string();
+    let why =
+        |workers: &[&Worker], spec: &SeriesSpec| run_series(workers, spec, None).unwrap_err().to_string();
     assert!(why(&[&paced], &spec).contains("at a rate"));
     assert!(why(&[&plain], &SeriesSpec { order: vec![1], ..spec.clone() }).contains("not there"));
     let none = ShortLength { window_ns: 0, ..length };

@@ -6,6 +6,7 @@ use super::far_end::{self, FarEnd};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::places::{Places, Reached, runs_apart};
+use super::series::Transients;
 use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, CommonSlice, Together};
@@ -139,6 +140,8 @@ pub struct Bench<'a> {
     pub failing: BTreeSet<usize>,
     /// What the devices below the load have counted, beside the I/O issued.
     pub traffic: Traffic,
+    /// How the rates of its workers began in short slices.
+    pub transients: Transients,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
 }
@@ -191,6 +194,8 @@ pub struct Done {
     pub(super) devices: PlaceReadings,
     gate: Option<Gate>,
     run_again: u32,
+    /// As in the record.
+    short_slices: u32,
 }
 
 /// What came of asking one place or several for a slice.
@@ -218,6 +223,28 @@ pub struct Spot {
 }
 
 impl Done {
+    /// All slices of a stack in a series as one.
+    pub(super) fn of_series(
+        result: SliceResult,
+        cpu: Option<CpuTimes>,
+        engine_ns: Option<f64>,
+        short_slices: u32,
+    ) -> Done {
+        Done {
+            result,
+            exchange: None,
+            together: None,
+            cpu,
+            host_cpu: None,
+            other_cpu: None,
+            engine_ns,
+            devices: PlaceReadings::default(),
+            gate: None,
+            run_again: 0,
+            short_slices,
+        }
+    }
+
     /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal bytes.
     pub fn part(&self, stack: usize, by_bytes: bool) -> Part {
         let all = self.result.directions();
@@ -276,7 +303,7 @@ impl Bench<'_> {
     }
 
     /// Unless it is prepared already.
-    fn prepare_worker(&mut self, worker: usize) -> Result<()> {
+    pub(super) fn prepare_worker(&mut self, worker: usize) -> Result<()> {
         if self.prepared.contains(&worker) {
             return Ok(());
         }
@@ -350,6 +377,7 @@ impl Bench<'_> {
             return Err(failed.into());
         }
         self.record_traffic()?;
+        self.record_transients()?;
         self.despite_losses(|bench| {
             while let Some(worker) = bench.prepared.first().copied() {
                 let places: Vec<Place> = bench.members(worker).map(|member| member.place.clone()).collect();
@@ -401,7 +429,7 @@ impl Bench<'_> {
         members.map(|member| member.place.clone()).collect()
     }
 
-    fn engine_of(&self, ready: &Ready) -> Option<Engine> {
+    pub(super) fn engine_of(&self, ready: &Ready) -> Option<Engine> {
         ready.engine.or(self.workload.engine)
     }
 
@@ -520,7 +548,7 @@ impl Bench<'_> {
     }
 
     /// A slice that a stop of iotax overlaps is not recorded, but named.
-    fn leave_out(&mut self, worker: usize, spot: Spot, stop: Stop) -> Result<()> {
+    pub(super) fn leave_out(&mut self, worker: usize, spot: Spot, stop: Stop) -> Result<()> {
         let (stack, visit) = (self.ready[worker].stack.clone(), self.visit);
         let text = format!(
             "iotax itself was stopped for {} (a signal, a suspend, a paused machine) while it measured {stack}: slice {} of round {} \
@@ -534,7 +562,7 @@ impl Bench<'_> {
         Ok(self.store.append(&Record::Warning(warning))?)
     }
 
-    fn never_left_alone(&self, worker: usize) -> Failed {
+    pub(super) fn never_left_alone(&self, worker: usize) -> Failed {
         Failed::measurement(format!(
             "{}: iotax itself was stopped during each of {MOST_STOPS} tries of one slice; hint: shorter slices (--slice), or a machine \
              that is not paused that often",
@@ -586,6 +614,7 @@ impl Bench<'_> {
             devices,
             gate,
             run_again: 0,
+            short_slices: 0,
         })
     }
 
@@ -607,6 +636,11 @@ impl Bench<'_> {
             );
         }
         Ok(all)
+    }
+
+    /// The same of all workers.
+    pub(super) fn serving_of_all(&mut self) -> Result<Vec<BTreeMap<(Place, ThreadId), Served>>> {
+        (0..self.ready.len()).map(|worker| self.serving(worker)).collect()
     }
 
     /// CPU times of the places that work for a stack and have no load; `None`: there is none, or one does not tell.
@@ -693,7 +727,7 @@ impl Bench<'_> {
     }
 
     /// A figure with failed I/Os in it is none, unless the load says that it goes on without them.
-    fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
+    pub(super) fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
         if result.errors == 0 {
             return Ok(());
         }
@@ -715,7 +749,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn store_slice(
+    pub(super) fn store_slice(
         &mut self,
         worker: usize,
         done: &Done,
@@ -746,6 +780,7 @@ impl Bench<'_> {
             purpose: spot.purpose,
             stack: ready.stack,
             workload: self.workload.name.clone(),
+            short_slices: done.short_slices,
             start_ns: result.window_start_ns.saturating_add_signed(-clock_offset_ns),
             clock_offset_ns,
             window_ns: result.window_ns,
@@ -818,10 +853,25 @@ impl Bench<'_> {
 
 /// What a thread that serves I/O has computed at a time.
 #[derive(Clone, Copy, Debug)]
-struct Served {
+pub(super) struct Served {
     at_ns: u64,
     ns: u64,
     polls: bool,
+}
+
+/// What the threads computed during a series that serve one worker alone; `None` where some of them serve others too.
+pub(super) fn served_apart(
+    before: &[BTreeMap<(Place, ThreadId), Served>],
+    after: &[BTreeMap<(Place, ThreadId), Served>],
+    lasted_ns: &[u64],
+) -> Vec<Option<f64>> {
+    let alone = |worker: usize| {
+        let is_shared =
+            |thread| before.iter().enumerate().any(|(at, all)| at != worker && all.contains_key(thread));
+        !before[worker].keys().any(is_shared)
+    };
+    let all = before.iter().zip(after).zip(lasted_ns).enumerate();
+    all.map(|(worker, ((from, to), ns))| served_ns(from, to, *ns).filter(|_| alone(worker))).collect()
 }
 
 /// Reports a slice that is overdue, once.
@@ -834,13 +884,23 @@ fn overdue<'a>(
         Bound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
         Bound::Bytes { .. } => Duration::ZERO,
     };
-    let (limit, mut is_told) = (slice_limit(spec).as_secs(), false);
+    overdue_after(stack, length, slice_limit(spec), observer)
+}
+
+/// The same of one, or of a series, that should take so long.
+pub(super) fn overdue_after<'a>(
+    what: &'a str,
+    length: Duration,
+    limit: Duration,
+    observer: &'a mut dyn Observer,
+) -> impl FnMut(Duration) + 'a {
+    let (limit, mut is_told) = (limit.as_secs(), false);
     move |under_way| {
         if !is_told && under_way > length + OVERDUE {
             is_told = true;
             let so_far = under_way.as_secs();
             let text = format!(
-                "{stack}: a slice has not ended after {so_far} s: it hangs or is very slow; iotax ends the run after \
+                "{what}: a slice has not ended after {so_far} s: it hangs or is very slow; iotax ends the run after \
                  {limit} s"
             );
             observer.tell(Event::Warning { text });

@@ -179,9 +179,12 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
         round.parts.push(Part { stack, amount: slice.total(ending), seconds: slice.window_ns as f64 / 1e9 });
     }
     let pattern = design.map_or(Pattern::Mirror, |design| design.pattern);
+    // A series has one record of each stack.
+    let series = design.and_then(|design| design.series);
+    let of_each = if series.is_some() { 1 } else { pattern.slices() };
     let whole = |round: &Round| {
         let of = |stack: usize| round.parts.iter().filter(|part| part.stack == stack).count();
-        (0..scenario.stacks.len()).all(|stack| [0, pattern.slices()].contains(&of(stack)))
+        (0..scenario.stacks.len()).all(|stack| [0, of_each].contains(&of(stack)))
     };
     Progress {
         elapsed_s: rounds.values().flat_map(|round| &round.parts).map(|part| part.seconds).sum(),
@@ -192,6 +195,7 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
             pattern: design.pattern,
             period_s: design.period_ns.map(|ns| ns as f64 / 1e9),
         }),
+        series,
         matched: data.matched.iter().rfind(|matched| matched.workload == workload).cloned(),
         preconditioned: preconditioned(scenario, &slices),
         ..Progress::default()

@@ -283,6 +283,12 @@ impl Places {
     }
 
     /// Whether it was reached.
+    /// Whether our own agent, or this process, loads there.
+    pub fn has_agent(&self, place: &Place) -> bool {
+        self.reached.get(place).is_some_and(|reached| reached.tells_what_is_owed)
+    }
+
+    /// Whether a place is reached.
     pub fn has(&self, place: &Place) -> bool {
         self.reached.contains_key(place)
     }

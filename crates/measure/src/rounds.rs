@@ -8,7 +8,7 @@ use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
 use anyhow::Result;
 use iotax_load::Bound;
-use iotax_model::record::{DesignUp, Matched, Purpose, Record};
+use iotax_model::record::{DesignUp, Matched, Purpose, Record, SeriesDesign};
 use iotax_model::scenario::{Engine, MeasureSpec, Precondition, Workload};
 use iotax_stats::checks;
 use iotax_stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
@@ -30,6 +30,8 @@ const FEW: f64 = 20.0;
 const LONGER_NS: u64 = 1_000_000_000;
 /// Below this budget a pilot, or rounds of the baseline alone, would take more than a tenth of it.
 pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
+/// Stacks that take turns are loaded at least so long each, seconds, unless the user says otherwise.
+const LEAST_LOAD_S: f64 = 3.0;
 /// Longer slices than this have no rounds of slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
@@ -48,6 +50,8 @@ pub struct Progress {
     pub matched_s: f64,
     /// Length and order of slices, once it is chosen.
     pub design: Option<Design>,
+    /// How stacks take turns, where they do.
+    pub series: Option<SeriesDesign>,
     /// Bytes of a write slice, fixed by the first warm-up.
     pub slice_bytes: Option<u64>,
     /// The rate at which latencies are compared, once it is known.
@@ -296,19 +300,26 @@ impl Visit<'_> {
     /// The design, chosen once for a workload and kept over visits and resumes.
     fn choose(&mut self, progress: &mut Progress, warm: Warm) -> Result<Option<Ended>> {
         if progress.design.is_none() {
-            let (design, piloted, why) = match self.measure.slice_ns {
-                Some(asked_ns) => (self.fixed(), 0, self.why_fixed(asked_ns)),
-                None => match self.pilot(progress, warm)? {
+            let in_turn = self.series_design(warm.slowest);
+            let (design, piloted, why) = match (in_turn, self.measure.slice_ns) {
+                (Some((design, _)), None) => {
+                    (design, 0, "the shortest in which a refilled queue settles".to_owned())
+                }
+                (Some((design, _)), Some(_)) => (design, 0, "as asked for".to_owned()),
+                (None, Some(asked_ns)) => (self.fixed(), 0, self.why_fixed(asked_ns)),
+                (None, None) => match self.pilot(progress, warm)? {
                     Ok(chosen) => chosen,
                     Err(ended) => return Ok(Some(ended)),
                 },
             };
+            progress.series = in_turn.map(|(_, series)| series);
             self.bench.store.append(&Record::Design(DesignUp {
                 workload: self.workload.name.clone(),
                 slice_ns: (design.slice_s * 1e9) as u64,
                 pattern: design.pattern,
                 period_ns: design.period_s.map(|seconds| (seconds * 1e9) as u64),
                 pilot_slices: piloted,
+                series: progress.series,
                 why,
             }))?;
             progress.design = Some(design);
@@ -391,13 +402,15 @@ impl Visit<'_> {
         Ok(Ok(slices))
     }
 
-    fn slice_ns(&self, progress: &Progress) -> u64 {
+    pub(super) fn slice_ns(&self, progress: &Progress) -> u64 {
         progress.design.map_or(self.first_slice_ns(), |design| (design.slice_s * 1e9) as u64)
     }
 
     pub(super) fn bound(&self, progress: &Progress, times: u64) -> Bound {
         match progress.slice_bytes {
             Some(bytes) => Bound::Bytes { bytes: bytes * times },
+            // What cannot be measured in turn is in slices that are asked for one by one.
+            None if progress.series.is_some() => Bound::Time { ns: (pilot::SLICE_S * 1e9) as u64 * times },
             None => Bound::Time { ns: self.slice_ns(progress) * times },
         }
     }
@@ -415,7 +428,9 @@ impl Visit<'_> {
             baseline: self.baseline,
             value,
             pattern: progress.design.map_or(Pattern::Mirror, |design| design.pattern),
-            long_rounds: phase == Phase::Depth && self.slice_ns(progress) <= LONGEST_FOR_LONG_ROUNDS_NS,
+            long_rounds: phase == Phase::Depth
+                && progress.series.is_none()
+                && self.slice_ns(progress) <= LONGEST_FOR_LONG_ROUNDS_NS,
             seed: self.measure.seed,
             stream,
             steady: self.steady.clone().filter(|_| phase == Phase::Depth),
@@ -426,17 +441,12 @@ impl Visit<'_> {
 
     fn rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
         let writes = self.workload.writes();
+        let until = self.soon_enough(progress, until);
         self.drop_rounds_with_lost(progress);
         let mut trial = self.trial(progress, Phase::Depth);
         let (mut here, before_s) = (0, progress.elapsed_s);
         loop {
             let began_s = self.bench.spent_s;
-            let planned = trial.plan();
-            let (purpose, times) = match planned.kind {
-                RoundKind::Plain => (Purpose::Plain, 1),
-                RoundKind::Long => (Purpose::Long, checks::TIMES),
-            };
-            let bound = self.bound(progress, times);
             let mut flushes_s = vec![0.0; self.members.len()];
             let mut by_direction = Vec::new();
             let mut part = |done: &Done, stack: usize| {
@@ -444,9 +454,28 @@ impl Visit<'_> {
                 by_direction.push((stack, done.by_direction()));
                 done.part(stack, writes)
             };
-            let round = match self.round(progress, &planned, purpose, bound, &mut part)? {
-                Ok(round) => round,
-                Err(ended) => return Ok(ended),
+            let round = match progress.series {
+                Some(design) => match self.series_round(progress, design, &mut trial)? {
+                    Ok((round, done)) => {
+                        done.iter().for_each(|(stack, done)| {
+                            part(done, *stack);
+                        });
+                        round
+                    }
+                    Err(ended) => return Ok(ended),
+                },
+                None => {
+                    let planned = trial.plan();
+                    let (purpose, times) = match planned.kind {
+                        RoundKind::Plain => (Purpose::Plain, 1),
+                        RoundKind::Long => (Purpose::Long, checks::TIMES),
+                    };
+                    let bound = self.bound(progress, times);
+                    match self.round(progress, &planned, purpose, bound, &mut part)? {
+                        Ok(round) => round,
+                        Err(ended) => return Ok(ended),
+                    }
+                }
             };
             progress.elapsed_s += self.bench.spent_s - began_s;
             if self.drop_rounds_with_lost(progress) {
@@ -469,6 +498,18 @@ impl Visit<'_> {
             if let Some(ended) = over(&trial, until, (here, spent_s, progress.elapsed_s), Phase::Depth) {
                 return Ok(ended);
             }
+        }
+    }
+
+    /// Stacks that take turns are as sure after some seconds of each as others are after the usual least time, unless the user names
+    /// another.
+    fn soon_enough(&self, progress: &Progress, until: Until) -> Until {
+        match until {
+            Until::Precise(spec) if progress.series.is_some() && !self.measure.min_time_given => {
+                let least_s = LEAST_LOAD_S * self.bench.ready.len() as f64;
+                Until::Precise(StopSpec { min_time_s: spec.min_time_s.min(least_s), ..spec })
+            }
+            other => other,
         }
     }
 
@@ -497,7 +538,7 @@ impl Visit<'_> {
         Ok(Ok(round))
     }
 
-    fn worker_of(&self, stack: usize) -> usize {
+    pub(super) fn worker_of(&self, stack: usize) -> usize {
         // Orders are made of the stacks that are ready.
         self.bench.ready.iter().position(|ready| ready.index == stack).unwrap_or(0)
     }

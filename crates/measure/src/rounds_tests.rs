@@ -169,6 +169,7 @@ impl Handler for Simulated {
         targets: &[TargetSpec],
         jobs: &[Job],
         _: Option<Engine>,
+        _: Option<&iotax_load::Worker>,
     ) -> Result<Box<dyn LoadEngine>> {
         // A path is named for its rate: /80000, or /guest/40000.
         let path = &targets[0].path;
@@ -341,6 +342,7 @@ impl Rig {
                 clusters: Vec::new(),
                 failing: Default::default(),
                 traffic: Default::default(),
+                transients: Default::default(),
                 stops: &stops,
             },
             baseline: 0,

@@ -453,6 +453,7 @@ impl Session<'_> {
                 clusters: clusters::below(self.scenario, up, &indices),
                 failing: Default::default(),
                 traffic: Default::default(),
+                transients: Default::default(),
                 stops: &stops::since,
             },
             baseline: self.scenario.baseline,

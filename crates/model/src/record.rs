@@ -14,7 +14,7 @@ pub use iotax_facts::trial;
 use crate::scenario::Scenario;
 use iotax_facts::machine::WriteCache;
 use iotax_facts::machine::{Device, Facts};
-use iotax_load::EngineName;
+use iotax_load::{EngineName, Transient};
 use iotax_stats::pilot::Pattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,8 +56,12 @@ pub enum Record {
     Clocks(Clocks),
     /// A cluster of storage, read between slices.
     Cluster(ClusterReading),
-    /// A stretch of load on one stack.
+    /// A stretch of load on one stack: a slice, or all slices of it in a series.
     Slice(Slice),
+    /// Short slices of a series, one by one.
+    Series(SeriesUp),
+    /// How the rate of a stack began in the short slices of a visit.
+    Transient(TransientUp),
     /// What devices counted while a load ran on a stack.
     DeviceTraffic(DeviceTraffic),
     /// A durability trial: what was acknowledged, a kill, and what was found of it.
@@ -234,8 +238,55 @@ pub struct DesignUp {
     pub period_ns: Option<u64>,
     /// Slices of the pilot behind it; 0: no pilot.
     pub pilot_slices: u32,
+    /// Where stacks take turns in series of short slices; `None`: each slice is asked for by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesDesign>,
     /// Why, in words.
     pub why: String,
+}
+
+/// How stacks take turns in series of short slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesDesign {
+    /// Discarded at the start of each slice, nanoseconds.
+    pub discard_ns: u64,
+    /// Rounds in a series. One series is one round of the statistics.
+    pub rounds: u32,
+}
+
+/// Short slices of a series.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesUp {
+    /// As in [`Slice`].
+    pub visit: u32,
+    /// As in [`Slice`].
+    pub set: u32,
+    /// As in [`Slice`].
+    pub round: u32,
+    /// What they were for.
+    #[serde(default, skip_serializing_if = "Purpose::is_plain")]
+    pub purpose: Purpose,
+    /// Name of the workload.
+    pub workload: String,
+    /// Names of the stacks, which slices name by their places in this list.
+    pub stacks: Vec<String>,
+    /// Where they lie in the segment, as a histogram does.
+    pub at: u64,
+}
+
+/// How the rate of a stack began in short slices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransientUp {
+    /// As in [`Slice`].
+    pub visit: u32,
+    /// As in [`Slice`].
+    pub set: u32,
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the stack.
+    pub stack: String,
+    /// Of all series of the visit together.
+    pub transient: Transient,
 }
 
 /// An open loop at one rate on every stack, for latencies that can be compared.
@@ -497,6 +548,9 @@ pub struct Slice {
     pub stack: String,
     /// Name of the workload.
     pub workload: String,
+    /// How many short slices of a series it is the sum of; 0: it is one slice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub short_slices: u32,
     /// Start of the window on the host's CLOCK_MONOTONIC.
     pub start_ns: u64,
     /// Clock of the place minus clock of the host.

@@ -14,10 +14,11 @@ use iotax_host::guard::fill;
 use iotax_host::guard::inspect;
 use iotax_host::guard::judge::Intent;
 use iotax_host::guard::marker;
-use iotax_load::TargetSpec;
+use iotax_load::{ReadMachine, TargetSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files' none.
@@ -139,6 +140,11 @@ impl Handler for Machine {
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {
         self.gauges.cpu_times().context("/proc/stat cannot be read")
+    }
+
+    fn machine_reader(&self) -> Option<ReadMachine> {
+        let gauges = Gauges::default();
+        Some(Arc::new(move || gauges.cpu_times().map(Into::into)))
     }
 }
 

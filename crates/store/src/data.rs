@@ -12,7 +12,7 @@ use iotax_model::record::trial::Trial;
 use iotax_model::record::verification::Verification;
 use iotax_model::record::{
     Clocks, ClusterReading, DesignUp, DeviceTraffic, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts,
-    Record, RunStart, Serving, Slice, Warning, WorkerUp,
+    Record, RunStart, SeriesUp, Serving, Slice, TransientUp, Warning, WorkerUp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -54,6 +54,10 @@ pub struct RunData {
     pub clusters: Vec<ClusterReading>,
     /// In the order of the record.
     pub slices: Vec<Slice>,
+    /// Series of short slices, in the order of the record.
+    pub series: Vec<SeriesUp>,
+    /// How rates began in short slices, one for each visit, stack and workload.
+    pub transients: Vec<TransientUp>,
     /// What devices counted, beside the I/O issued: one record per visit, stack and workload.
     pub device_traffic: Vec<DeviceTraffic>,
     /// Durability trials, in the order of the record.
@@ -104,6 +108,8 @@ impl RunData {
             clocks: Vec::new(),
             clusters: Vec::new(),
             slices: Vec::new(),
+            series: Vec::new(),
+            transients: Vec::new(),
             device_traffic: Vec::new(),
             trials: Vec::new(),
             verified: Vec::new(),
@@ -139,6 +145,8 @@ impl RunData {
             Record::Clocks(clocks) => self.clocks.push(clocks),
             Record::Cluster(reading) => self.clusters.push(reading),
             Record::Slice(slice) => self.slices.push(slice),
+            Record::Series(series) => self.series.push(series),
+            Record::Transient(transient) => self.transients.push(transient),
             Record::DeviceTraffic(traffic) => self.device_traffic.push(traffic),
             Record::Trial(trial) => self.trials.push(trial),
             Record::Verified(found) => self.verified.push(found),

@@ -258,6 +258,7 @@ mod tests {
             slice: round % 4,
             stack: "file+loop".into(),
             workload: "4k-randread-qd32".into(),
+            short_slices: 0,
             start_ns: 81_234_567_890 + u64::from(round),
             clock_offset_ns: -120,
             window_ns: 100_000_000,

@@ -3,7 +3,7 @@
 
 use super::StoreError;
 use super::private::{self, Purpose};
-use iotax_load::Histogram;
+use iotax_load::{Histogram, ShortSlice};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -14,22 +14,80 @@ const MAGIC: &[u8; 4] = b"IOTH";
 const VERSION: u16 = 1;
 /// `loglin128`.
 const LAYOUT: u16 = 1;
+const SERIES_MAGIC: &[u8; 4] = b"IOTS";
+/// Five LEB128 numbers a slice.
+const SERIES_LAYOUT: u16 = 1;
 const HEADER_LEN: usize = 16;
 const PAYLOAD_LIMIT: usize = 16 << 20;
 /// Slices are read in the order in which they were written: most frames are in the block read last.
 const READ_AHEAD: usize = 1 << 20;
 
-/// The bytes of a frame.
+/// The bytes of a histogram's frame.
 pub(super) fn encode(histogram: &Histogram) -> Vec<u8> {
-    let payload = histogram.encode();
+    frame_of(MAGIC, LAYOUT, &histogram.encode())
+}
+
+/// The bytes of a frame of short slices: of each its worker, the time since the start of the one before (of the first: its
+/// start), the length of its window, I/Os and the time that it took, as LEB128 numbers. That is some 12 bytes a slice.
+pub(super) fn encode_series(slices: &[ShortSlice]) -> Vec<u8> {
+    let (mut payload, mut before_ns) = (Vec::with_capacity(12 * slices.len()), 0);
+    for slice in slices {
+        let since_ns = slice.start_ns.saturating_sub(before_ns);
+        for number in [slice.worker as u64, since_ns, slice.window_ns, slice.ios, slice.took_ns] {
+            put_number(&mut payload, number);
+        }
+        before_ns = slice.start_ns.max(before_ns);
+    }
+    frame_of(SERIES_MAGIC, SERIES_LAYOUT, &payload)
+}
+
+fn decode_series(mut payload: &[u8]) -> Option<Vec<ShortSlice>> {
+    let (mut slices, mut start_ns) = (Vec::new(), 0u64);
+    while !payload.is_empty() {
+        let mut number = || take_number(&mut payload);
+        let worker = usize::try_from(number()?).ok()?;
+        start_ns = start_ns.saturating_add(number()?);
+        slices.push(ShortSlice {
+            worker,
+            start_ns,
+            window_ns: number()?,
+            ios: number()?,
+            took_ns: number()?,
+        });
+    }
+    Some(slices)
+}
+
+fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(first & 0x7f) << shift;
+        if first & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn frame_of(magic: &[u8; 4], layout: u16, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEADER_LEN + payload.len());
-    frame.extend_from_slice(MAGIC);
+    frame.extend_from_slice(magic);
     frame.extend_from_slice(&VERSION.to_le_bytes());
-    frame.extend_from_slice(&LAYOUT.to_le_bytes());
+    frame.extend_from_slice(&layout.to_le_bytes());
     frame.extend_from_slice(&(payload.len() as u32).to_le_bytes());
-    let crc = crc_of(&frame, &payload);
+    let crc = crc_of(&frame, payload);
     frame.extend_from_slice(&crc.to_le_bytes());
-    frame.extend_from_slice(&payload);
+    frame.extend_from_slice(payload);
     frame
 }
 
@@ -87,41 +145,58 @@ impl Histograms {
     /// # Errors
     /// [`StoreError::Newer`]; [`StoreError::Malformed`] for a sound frame that does not decode.
     pub fn at(&self, offset: u64) -> Result<Stored, StoreError> {
+        self.frame(offset, MAGIC, LAYOUT, |payload| {
+            Histogram::decode(payload).map_err(|error| error.to_string())
+        })
+        .map(|histogram| histogram.map_or(Stored::Torn, Stored::Whole))
+    }
+
+    /// The short slices at `offset`, `None` as in [`Histograms::get`].
+    pub fn series(&self, offset: u64) -> Option<Vec<ShortSlice>> {
+        let decode = |payload: &[u8]| decode_series(payload).ok_or_else(|| "a number is cut off".to_owned());
+        self.frame(offset, SERIES_MAGIC, SERIES_LAYOUT, decode).ok().flatten()
+    }
+
+    /// What `decode` makes of the frame at `offset`; `None`: it is torn, or of another kind.
+    fn frame<T>(
+        &self,
+        offset: u64,
+        magic: &[u8; 4],
+        layout: u16,
+        decode: impl Fn(&[u8]) -> Result<T, String>,
+    ) -> Result<Option<T>, StoreError> {
         let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else {
-            return Ok(Stored::Torn);
-        };
+        let Some(header) = self.bytes(&mut block, offset, HEADER_LEN)? else { return Ok(None) };
         let mut fixed = [0u8; HEADER_LEN];
         fixed.copy_from_slice(header);
         let length = u32::from_le_bytes([fixed[8], fixed[9], fixed[10], fixed[11]]) as usize;
-        if &fixed[..4] != MAGIC || length > PAYLOAD_LIMIT {
-            return Ok(Stored::Torn);
+        if &fixed[..4] != magic || length > PAYLOAD_LIMIT {
+            return Ok(None);
         }
-        let Some(payload) = self.bytes(&mut block, offset.saturating_add(HEADER_LEN as u64), length)? else {
-            return Ok(Stored::Torn);
-        };
+        let at = offset.saturating_add(HEADER_LEN as u64);
+        let Some(payload) = self.bytes(&mut block, at, length)? else { return Ok(None) };
         if crc_of(&fixed[..12], payload).to_le_bytes() != fixed[12..] {
-            return Ok(Stored::Torn);
+            return Ok(None);
         }
-        self.decode(&fixed, payload).map(Stored::Whole)
+        self.known(&fixed, layout)
+            .and_then(|()| decode(payload).map_err(|cause| self.malformed(cause)))
+            .map(Some)
     }
 
-    fn decode(&self, header: &[u8; HEADER_LEN], payload: &[u8]) -> Result<Histogram, StoreError> {
+    fn malformed(&self, cause: String) -> StoreError {
+        StoreError::Malformed { path: self.path.clone(), line: 0, kind: "histogram".into(), cause }
+    }
+
+    fn known(&self, header: &[u8; HEADER_LEN], known: u16) -> Result<(), StoreError> {
         let version = u16::from_le_bytes([header[4], header[5]]);
         if version > VERSION {
             return Err(StoreError::Newer { path: self.path.clone(), theirs: u32::from(version) });
         }
         let layout = u16::from_le_bytes([header[6], header[7]]);
-        let malformed = |cause: String| StoreError::Malformed {
-            path: self.path.clone(),
-            line: 0,
-            kind: "histogram".into(),
-            cause,
-        };
-        if layout != LAYOUT {
-            return Err(malformed(format!("bucket layout {layout} is unknown")));
+        if layout != known {
+            return Err(self.malformed(format!("bucket layout {layout} is unknown")));
         }
-        Histogram::decode(payload).map_err(|error| malformed(error.to_string()))
+        Ok(())
     }
 
     /// The bytes from `offset`, or `None` where the file ends before.
@@ -232,6 +307,28 @@ mod tests {
         };
         assert!(with(4).contains("format 2"), "{}", with(4));
         assert!(with(6).contains("layout 2"), "{}", with(6));
+    }
+
+    #[test]
+    fn short_slices_take_few_bytes_and_come_back() {
+        let slice = |i: u64| ShortSlice {
+            worker: (i % 4) as usize,
+            start_ns: 81_234_567_890 + i * 1_212_345,
+            window_ns: 1_000_000 + i * 37 % 60_000,
+            ios: 20,
+            took_ns: 1_200_000,
+        };
+        let slices: Vec<ShortSlice> = (0..500).map(slice).collect();
+        let bytes = encode_series(&slices);
+        assert!(bytes.len() < 500 * 16, "{}", bytes.len());
+        let (_dir, stored_there) = stored(&bytes);
+        assert_eq!(stored_there.series(0).unwrap(), slices);
+        assert_eq!((stored_there.get(0), stored_there.series(1)), (None, None), "no histogram");
+        let (_dir, cut) = stored(&bytes[..bytes.len() - 1]);
+        assert_eq!(cut.series(0), None);
+        let widest = ShortSlice { start_ns: u64::MAX, window_ns: u64::MAX, ios: u64::MAX, ..slice(0) };
+        let (_dir, wide) = stored(&encode_series(&[widest]));
+        assert_eq!(wide.series(0).unwrap(), [widest]);
     }
 
     proptest! {

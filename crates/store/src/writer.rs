@@ -3,7 +3,7 @@
 
 use super::appender::{Appender, sync_folder};
 use super::{INDEX, SEGMENT, StoreError, index, line, segment};
-use iotax_load::Histogram;
+use iotax_load::{Histogram, ShortSlice};
 use iotax_model::record::Record;
 use iotax_model::record::imported::ImportedResult;
 use rustix::fs::FlockOperation;
@@ -56,6 +56,14 @@ impl Writer {
     /// [`StoreError::Full`] and the like; the segment is then as it was before.
     pub fn histogram(&mut self, histogram: &Histogram) -> Result<u64, StoreError> {
         self.segment.append(&segment::encode(histogram))
+    }
+
+    /// Stores the short slices of a series; the number goes into a `Record::Series`.
+    ///
+    /// # Errors
+    /// As [`Writer::histogram`].
+    pub fn short_slices(&mut self, slices: &[ShortSlice]) -> Result<u64, StoreError> {
+        self.segment.append(&segment::encode_series(slices))
     }
 
     /// Stores a record, after the histograms that it names.

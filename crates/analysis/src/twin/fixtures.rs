@@ -633,6 +633,7 @@ pub fn three_figures() -> RunData {
         pattern: Pattern::Double,
         period_ns: Some(81_000_000),
         pilot_slices: 92,
+        series: None,
         why: "the shortest slices cost least, and something comes back about every round".into(),
     });
     twin.measured()

@@ -42,7 +42,9 @@ pub const KEYS: &[KeyDef] = &[
         name: "min_time",
         value: "TIME",
         help: "Measure a workload at least this long",
-        set: |spec, word| duration(word, 0, WEEK_NS).map(|ns| spec.min_time_ns = ns),
+        set: |spec, word| {
+            duration(word, 0, WEEK_NS).map(|ns| (spec.min_time_ns, spec.min_time_given) = (ns, true))
+        },
     },
     KeyDef {
         name: "budget",

@@ -638,6 +638,9 @@ pub struct MeasureSpec {
     pub equivalence: f64,
     /// Not before so many nanoseconds of measuring a workload.
     pub min_time_ns: u64,
+    /// Whether the user chose that time.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub min_time_given: bool,
     /// At the latest after so many nanoseconds of measuring a workload.
     pub budget_ns: u64,
     /// Visits where stacks cannot be up together (at least 4 for a verdict).
@@ -707,6 +710,7 @@ impl Default for MeasureSpec {
             precision: 0.01,
             equivalence: 0.02,
             min_time_ns: 10_000_000_000,
+            min_time_given: false,
             budget_ns: 300_000_000_000,
             visits: 6,
             matched_rate: 0.7,

@@ -194,6 +194,7 @@ impl Handler for Afar {
         targets: &[TargetSpec],
         jobs: &[Job],
         engine: Option<Engine>,
+        _: Option<&iotax_load::Worker>,
     ) -> Result<Box<dyn LoadEngine>> {
         if matches!(engine, Some(Engine::Native(_))) {
             return no_agent("an engine of iotax's");

@@ -10,7 +10,7 @@ pub use native::Native;
 
 use iotax_facts::Engine;
 use iotax_host::Missing;
-use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, Verified, Worker};
 use iotax_probe::net::Exchange;
 use iotax_units::exit::{self, Failed};
 use std::ops::ControlFlow;
@@ -30,6 +30,10 @@ pub trait LoadEngine {
     /// # Errors
     /// When the engine died. I/O errors are counted in the result.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
+    /// The worker of our own generator that it is, which may take part in a series; `None`: it is another engine.
+    fn worker(&self) -> Option<&Worker> {
+        None
+    }
     /// What a network probe saw beside the result of its last slice.
     fn exchange(&self) -> Option<Exchange> {
         None
@@ -48,8 +52,9 @@ pub trait LoadEngine {
     }
 }
 
-/// Makes an engine ready on a target, or on several that get every job at once.
-type Prepare = fn(&[TargetSpec], &[Job], Option<Engine>) -> Result<Box<dyn LoadEngine>, EngineError>;
+/// Makes an engine ready on a target, or on several that get every job at once; beside a worker that is there already, if it can.
+type Prepare =
+    fn(&[TargetSpec], &[Job], Option<Engine>, Option<&Worker>) -> Result<Box<dyn LoadEngine>, EngineError>;
 
 /// A member of the family.
 pub struct Kind {
@@ -136,8 +141,9 @@ pub fn prepare(
     targets: &[TargetSpec],
     jobs: &[Job],
     engine: Option<Engine>,
+    beside: Option<&Worker>,
 ) -> Result<Box<dyn LoadEngine>, EngineError> {
-    (kind_of(engine).prepare)(targets, jobs, engine)
+    (kind_of(engine).prepare)(targets, jobs, engine, beside)
 }
 
 /// The member that answers to a word, or to none.

@@ -19,12 +19,13 @@ fn prepare(
     targets: &[TargetSpec],
     jobs: &[Job],
     engine: Option<Engine>,
+    beside: Option<&Worker>,
 ) -> Result<Box<dyn LoadEngine>, EngineError> {
     let named = match engine {
         Some(Engine::Native(name)) => Some(name),
         Some(Engine::Fio) | None => None,
     };
-    Ok(Box::new(Native(Worker::prepare(targets, jobs, named)?)))
+    Ok(Box::new(Native(Worker::prepare_beside(beside, targets, jobs, named)?)))
 }
 
 impl LoadEngine for Native {
@@ -34,6 +35,10 @@ impl LoadEngine for Native {
 
     fn why(&self) -> String {
         self.0.engine().why.clone()
+    }
+
+    fn worker(&self) -> Option<&Worker> {
+        Some(&self.0)
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {

@@ -4,7 +4,7 @@
 
 use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
 use super::message::{
-    AgentInfo, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, pack,
+    AgentInfo, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, pack, pack_series,
 };
 use crate::durability::disk::DirectDisk;
 use crate::durability::verifier::{self, Verified};
@@ -15,7 +15,10 @@ use anyhow::{Context, Result, anyhow};
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
 use iotax_host::facts::Facts;
-use iotax_load::{Job, SliceSpec, TargetSpec};
+use iotax_load::{
+    Bound, Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceResult, SliceSpec, TargetSpec,
+    Transient, Worker, run_series,
+};
 use iotax_probe::{OtherEnd, ProbeSpec, net};
 use iotax_units::exit::Failed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -38,6 +41,9 @@ pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// So long before a common start the CPU times are read: reading them takes a tenth of it, in a translator too.
 pub const READY_BEFORE_NS: u64 = 3_000_000;
+
+/// CPU times are read around each slice of a series where that takes at most one so manieth of its window.
+const MOST_READING: u64 = 20;
 
 /// Between whoever performs a request that may take long and the host: how far it is, and whether anybody wants the rest.
 #[derive(Clone, Default)]
@@ -139,8 +145,13 @@ pub trait Handler {
         targets: &[TargetSpec],
         jobs: &[Job],
         engine: Option<Engine>,
+        beside: Option<&Worker>,
     ) -> Result<Box<dyn LoadEngine>> {
-        Ok(engine::prepare(targets, jobs, engine).map_err(Failed::from)?)
+        Ok(engine::prepare(targets, jobs, engine, beside).map_err(Failed::from)?)
+    }
+    /// Reads CPU times since boot from any thread; `None`: it cannot.
+    fn machine_reader(&self) -> Option<ReadMachine> {
+        None
     }
     /// Makes a worker that is a probe of this place.
     ///
@@ -165,7 +176,7 @@ pub fn serve(
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
     let (workers, paths, servers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut agent = Agent { workers, paths, servers, handler, line: line.clone() };
+    let mut agent = Agent { workers, paths, servers, machine: None, handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
         scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
@@ -268,6 +279,8 @@ struct Agent<'h> {
     paths: BTreeMap<u32, Vec<PathBuf>>,
     /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
     servers: BTreeMap<u32, OtherEnd>,
+    /// How long a reading of the CPU times takes, nanoseconds, and who reads.
+    machine: Option<(u64, ReadMachine)>,
     handler: &'h mut dyn Handler,
     line: Line,
 }
@@ -306,6 +319,10 @@ impl Agent<'_> {
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.slice(worker, &spec)?);
                 return Ok((Response::Slice(scalars), blob));
+            }
+            Request::Series { workers, spec } => {
+                let (scalars, blob) = pack_series(&self.series(&workers, &spec)?);
+                return Ok((Response::Series(scalars), blob));
             }
             Request::Verify { worker, read } => {
                 let line = self.line.clone();
@@ -375,7 +392,10 @@ impl Agent<'_> {
         }
         let worker = match probe {
             Some(probe) => self.handler.probe(probe)?,
-            None => self.handler.prepare(targets, jobs, engine)?,
+            None => {
+                let beside = self.workers.values().find_map(|other| other.worker());
+                self.handler.prepare(targets, jobs, engine, beside)?
+            }
         };
         let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
         self.workers.insert(number, worker);
@@ -421,11 +441,73 @@ impl Agent<'_> {
         Ok(Ran { result, cpu, exchange, devices })
     }
 
+    fn series(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
+        let shortest_ns = spec.lengths.iter().map(|length| length.window_ns).min().unwrap_or(0);
+        if self.machine.is_none() {
+            self.machine = self.handler.machine_reader().map(|read| (timed(&read), read));
+        }
+        // Read between windows, it costs time alone.
+        let quick = self.machine.as_ref().filter(|(took_ns, _)| took_ns * MOST_READING <= shortest_ns);
+        let read = quick.map(|(_, read)| read.clone());
+        let mut native = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            native.push(self.worker(*number)?.worker().is_some());
+        }
+        if native.iter().all(|native| *native) {
+            let workers: Vec<&Worker> =
+                numbers.iter().filter_map(|number| self.workers.get(number)?.worker()).collect();
+            return Ok(run_series(&workers, spec, read.as_ref())
+                .map_err(EngineError::from)
+                .map_err(Failed::from)?);
+        }
+        self.series_of_slices(numbers, spec)
+    }
+
+    /// The same of engines that know no series: each slice by itself.
+    fn series_of_slices(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
+        let mut result = SeriesResult {
+            sums: vec![SliceResult::default(); numbers.len()],
+            transients: vec![Transient::default(); numbers.len()],
+            machine: vec![None; numbers.len()],
+            slices: Vec::new(),
+        };
+        for at in &spec.order {
+            let (number, length) =
+                numbers.get(*at).zip(spec.lengths.get(*at)).context("the order names no worker")?;
+            let asked = SliceSpec::now(Bound::Time { ns: length.window_ns }, length.discard_ns, false);
+            let slice = self.worker(*number)?.slice(&asked).map_err(Failed::from)?;
+            let (discarded_ns, window_ns) = (slice.discarded_ns, slice.window_ns);
+            result.slices.push(ShortSlice {
+                worker: *at,
+                start_ns: slice.window_start_ns.saturating_sub(discarded_ns),
+                window_ns,
+                ios: slice.directions().iter().map(|one| one.ios).sum(),
+                took_ns: discarded_ns + window_ns + slice.drain_ns,
+            });
+            let sum = &mut result.sums[*at];
+            (sum.window_ns, sum.discarded_ns) = (sum.window_ns + window_ns, sum.discarded_ns + discarded_ns);
+            let (discarded, drained) = (sum.discarded_ns, sum.drain_ns + slice.drain_ns);
+            sum.add(&slice);
+            (sum.discarded_ns, sum.drain_ns) = (discarded, drained);
+        }
+        Ok(result)
+    }
+
     fn worker(&mut self, number: u32) -> Result<&mut Box<dyn LoadEngine>> {
         self.workers
             .get_mut(&number)
             .ok_or_else(|| Failed::input(format!("there is no worker {number}")).into())
     }
+}
+
+/// Nanoseconds that a reading takes.
+fn timed(read: &ReadMachine) -> u64 {
+    let once = || {
+        let began_ns = monotonic_ns();
+        let _ = read();
+        monotonic_ns() - began_ns
+    };
+    (0..5).map(|_| once()).min().unwrap_or(u64::MAX)
 }
 
 fn parse(frame: &Frame) -> Result<Request> {

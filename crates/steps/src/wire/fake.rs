@@ -146,6 +146,7 @@ impl Handler for FakeHandler {
         _targets: &[TargetSpec],
         _jobs: &[Job],
         _engine: Option<Engine>,
+        _beside: Option<&iotax_load::Worker>,
     ) -> Result<Box<dyn LoadEngine>> {
         self.alive.fetch_add(1, Ordering::SeqCst);
         Ok(Box::new(FakeEngine(self.alive.clone())))

@@ -7,7 +7,10 @@ use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
 use iotax_facts::trial::Found;
 use iotax_host::facts::Facts;
-use iotax_load::{Bound, Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_load::{
+    Bound, Direction, Histogram, Job, MachineTimes, SeriesResult, SeriesSpec, ShortSlice, SliceResult,
+    SliceSpec, TargetSpec, Transient, Verified,
+};
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::Exchange;
 use serde::{Deserialize, Serialize};
@@ -78,6 +81,13 @@ pub enum Request {
         worker: u32,
         /// How long and how.
         spec: SliceSpec,
+    },
+    /// Runs a series of short slices.
+    Series {
+        /// The workers, which `spec` names by their places in this list.
+        workers: Vec<u32>,
+        /// Order and lengths.
+        spec: SeriesSpec,
     },
     /// What a worker found of what it wrote: in its own reads, and, with `read`, reading all of it back.
     Verify {
@@ -179,6 +189,7 @@ impl Request {
             Request::Unlisten { .. } => "unlisten",
             Request::Address(_) => "address",
             Request::Slice { .. } => "slice",
+            Request::Series { .. } => "series",
             Request::Verify { .. } => "verify",
             Request::End { .. } => "end",
             Request::EndAll => "end_all",
@@ -228,6 +239,8 @@ pub enum Response {
     },
     /// To `slice`; histograms are in the blob.
     Slice(SliceScalars),
+    /// To `series`; histograms of all workers are in the blob, in their order.
+    Series(SeriesScalars),
     /// To `verify`.
     Verified {
         /// What was found.
@@ -413,6 +426,17 @@ pub struct SliceScalars {
     pub devices: [DeviceReading; 2],
 }
 
+/// [`SeriesResult`] without its histograms, and the CPU times of each worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesScalars {
+    /// In the order in which they ran.
+    pub slices: Vec<ShortSlice>,
+    /// Of each worker; its CPU times are those of the place during its slices.
+    pub sums: Vec<SliceScalars>,
+    /// Of each worker.
+    pub transients: Vec<Transient>,
+}
+
 fn reports_nothing([from, to]: &[DeviceReading; 2]) -> bool {
     from.devices.is_empty() && to.devices.is_empty()
 }
@@ -476,7 +500,79 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
     (scalars, parts.concat())
 }
 
+/// Takes the result of a series apart.
+pub fn pack_series(result: &SeriesResult) -> (SeriesScalars, Vec<u8>) {
+    let cpu = result.machine.iter().map(|times| times.map(CpuTimes::from));
+    let (sums, blobs): (Vec<_>, Vec<_>) = result
+        .sums
+        .iter()
+        .zip(cpu)
+        .map(|(sum, cpu)| pack(&Ran { result: sum.clone(), cpu, ..Ran::default() }))
+        .unzip();
+    let (slices, transients) = (result.slices.clone(), result.transients.clone());
+    (SeriesScalars { slices, sums, transients }, blobs.concat())
+}
+
+/// Puts the result of a series together again.
+///
+/// # Errors
+/// As [`unpack`]; slices that are not those asked for, or do not add up to their sums.
+pub fn unpack_series(scalars: SeriesScalars, blob: &[u8], spec: &SeriesSpec) -> Result<SeriesResult, String> {
+    let SeriesScalars { slices, sums, transients } = scalars;
+    let order = slices.iter().map(|slice| slice.worker);
+    if !order.eq(spec.order.iter().copied()) {
+        return Err("slices are not in the order asked for".to_owned());
+    }
+    if [sums.len(), transients.len()].iter().any(|len| *len != spec.lengths.len()) {
+        return Err("sums are not of the workers asked for".to_owned());
+    }
+    let mut result = SeriesResult { slices, transients, ..SeriesResult::default() };
+    let mut rest = blob;
+    for (worker, sum) in sums.into_iter().enumerate() {
+        let ours = || result.slices.iter().filter(|slice| slice.worker == worker);
+        let ios = ours().fold(0, |sum: u64, slice| sum.saturating_add(slice.ios));
+        let window_ns = ours().fold(0, |sum: u64, slice| sum.saturating_add(slice.window_ns));
+        let told = [sum.read.ios, sum.write.ios, sum.trim.ios].into_iter().fold(0, u64::saturating_add);
+        if (ios, window_ns) != (told, sum.window_ns) {
+            return Err(format!(
+                "slices of {ios} I/Os in {window_ns} ns add up to {told} in {}",
+                sum.window_ns
+            ));
+        }
+        let (blob, more) = split(rest, sum.blob_len())?;
+        let of_all = match ours().count() {
+            // In a series without a slice of it a worker did nothing.
+            0 => SliceSpec::now(Bound::Bytes { bytes: 0 }, 0, false),
+            slices => SliceSpec::now(Bound::Time { ns: series_ns(spec) }, slices as u64, false),
+        };
+        let Ran { result: sum, cpu, .. } = unpack(sum, blob, &of_all)?;
+        result.sums.push(sum);
+        result.machine.push(cpu.map(MachineTimes::from));
+        rest = more;
+    }
+    match rest {
+        [] => Ok(result),
+        rest => Err(format!("{} bytes too many after the histograms", rest.len())),
+    }
+}
+
+/// Windows and discarded starts of a series together, nanoseconds.
+pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
+    let length = |worker: &usize| {
+        spec.lengths.get(*worker).map_or(0, |length| length.discard_ns.saturating_add(length.window_ns))
+    };
+    spec.order.iter().map(length).fold(0, u64::saturating_add)
+}
+
 impl SliceScalars {
+    /// Bytes of its histograms.
+    fn blob_len(&self) -> u32 {
+        let SliceScalars { read_len, write_len, sync_len, reap_gap_len, service_len, trim_len, .. } = self;
+        [read_len, write_len, sync_len, reap_gap_len, service_len, trim_len]
+            .into_iter()
+            .fold(0, |sum: u32, len| sum.saturating_add(*len))
+    }
+
     /// Returns why this cannot be the result of such a slice. An agent runs on another machine, and
     /// its counts are used in sums and as divisors.
     fn fault(&self, spec: &SliceSpec) -> Option<String> {

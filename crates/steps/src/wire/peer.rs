@@ -5,11 +5,12 @@
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
 use super::message::{
-    AgentInfo, CardAddress, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, unpack,
+    AgentInfo, CardAddress, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose,
+    series_ns, unpack, unpack_series,
 };
 use crate::stops;
 use iotax_facts::Engine;
-use iotax_load::{Bound, Job, SliceSpec, TargetSpec, Verified};
+use iotax_load::{Bound, Job, SeriesResult, SeriesSpec, SliceSpec, TargetSpec, Verified};
 use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use serde::Serialize;
@@ -130,6 +131,11 @@ pub fn slice_limit(spec: &SliceSpec) -> Duration {
         Bound::Bytes { .. } => BYTES_LENGTH,
     };
     length + SLICE_GRACE
+}
+
+/// Windows and discarded starts of a series together.
+pub fn series_length(spec: &SeriesSpec) -> Duration {
+    Duration::from_nanos(series_ns(spec))
 }
 
 fn show_fate(fate: Option<&str>) -> String {
@@ -369,6 +375,27 @@ impl Peer {
             (Response::Slice(scalars), blob) => unpack(scalars, &blob, spec)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),
             (other, _) => Err(self.unexpected("slice", &other)),
+        }
+    }
+
+    /// Runs a series of short slices of these workers; each second `under_way` gets how long it has been under way.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn series(
+        &mut self,
+        workers: &[u32],
+        spec: &SeriesSpec,
+        under_way: &mut dyn FnMut(Duration),
+    ) -> Result<SeriesResult, WireError> {
+        let limit = series_length(spec) + SLICE_GRACE;
+        let request = Request::Series { workers: workers.to_vec(), spec: spec.clone() };
+        let (id, name) = self.send(&request)?;
+        let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
+        match (self.unless_refused(response)?, blob) {
+            (Response::Series(scalars), blob) => unpack_series(scalars, &blob, spec)
+                .map_err(|what| self.fail(WireFault::Garbled { request: "series", what })),
+            (other, _) => Err(self.unexpected("series", &other)),
         }
     }
 

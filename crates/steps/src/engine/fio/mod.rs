@@ -34,7 +34,7 @@ pub(super) static KIND: Kind = Kind {
     // It knows its window to a millisecond and takes 0.3 s to start.
     shortest_slice_ns: 1_000_000_000,
     answers: |engine| matches!(engine, Some(Engine::Fio)),
-    prepare: |targets, jobs, _| Ok(Box::new(Fio::prepare(Box::new(Here::of(targets)?), targets, jobs)?)),
+    prepare: |targets, jobs, _, _| Ok(Box::new(Fio::prepare(Box::new(Here::of(targets)?), targets, jobs)?)),
 };
 
 /// Bytes a second that a client fills what is new with at least.

@@ -1,0 +1,259 @@
+//! Short slices: where all stacks are loaded in one place, they take turns there in series of some hundred. The noise of a machine
+//! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
+//! round of the statistics, whose units are then as far apart as they were with long slices.
+
+use super::bench::{Bench, Done, Spot, overdue_after, served_apart};
+use super::observer::Observer;
+use super::rounds::{Ended, Progress, Visit};
+use anyhow::{Context, Result};
+use iotax_load::{SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
+use iotax_model::record::{CpuTimes, Purpose, Record, SeriesDesign, SeriesUp, TransientUp};
+use iotax_model::scenario::Engine;
+use iotax_stats::noise::Noise;
+use iotax_stats::pilot::{Design, Pattern};
+use iotax_stats::rounds::{Part, Round, RoundKind};
+use iotax_stats::trial::Trial;
+use iotax_steps::Place;
+use iotax_steps::wire::peer::{SLICE_GRACE, series_length};
+use iotax_units::exit::Failed;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// The shortest window, nanoseconds.
+const LEAST_WINDOW_NS: f64 = 1e6;
+/// Longer windows gain little by a series: slices are then asked for one by one.
+pub const LONGEST_WINDOW_NS: u64 = 20_000_000;
+/// A drained queue that is filled again works in waves for some turns of it; measured in docs/decisions/short-slices.md.
+const DISCARDED_TURNS: f64 = 3.0;
+/// The discarded start is at least so long, nanoseconds: two I/Os of a fast drive.
+const LEAST_DISCARD_NS: f64 = 100e3;
+/// A window is so many times as long as what is discarded before it.
+const WINDOW_OF_DISCARD: f64 = 4.0;
+/// A series takes about so long, nanoseconds: several times the memory of the noise, and short enough for Ctrl-C.
+const SERIES_NS: f64 = 125e6;
+/// How many times as long the slices of a long series are.
+pub const LONG_TIMES: u64 = 8;
+/// One of so many series has long slices.
+const LONG_ONE_OF: u32 = 8;
+/// Bins of a transient that a slice of the usual length fills.
+const BINS_OF_SLICE: u64 = 48;
+/// Whoever stops iotax in so many tries of one series will do so in the next.
+const MOST_STOPS: u32 = 20;
+
+/// Of the stacks of a visit, what their transients have come to.
+pub type Transients = BTreeMap<usize, Transient>;
+
+/// What came of a series.
+pub struct SeriesDone {
+    /// Slices in order, by the stacks' numbers in the scenario.
+    pub parts: Vec<Part>,
+    /// Each worker's slices as one.
+    pub done: Vec<(usize, Done)>,
+}
+
+impl Bench<'_> {
+    /// Whether all stacks can take turns: closed loops of reads by our own generator, loaded in one place.
+    pub fn can_take_turns(&self) -> bool {
+        let reads = !self.workload.writes()
+            && self.workload.jobs.iter().all(|job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify);
+        let place = self.ready.first().and_then(|first| first.members.first()).map(|member| &member.place);
+        let in_place = self.ready.iter().all(|ready| {
+            ready.members.len() == 1
+                && place == ready.members.first().map(|member| &member.place)
+                && ready.others.is_empty()
+                && ready.far_end.is_none()
+                && self.engine_of(ready) != Some(Engine::Fio)
+        });
+        let has_agent = place.is_some_and(|place| self.places.has_agent(place));
+        reads
+            && in_place
+            && has_agent
+            && self.workload.probe.is_none()
+            && self.keeper.is_none()
+            && self.clusters.is_empty()
+    }
+
+    /// I/Os that one stack has in flight.
+    fn in_flight(&self) -> f64 {
+        let of_jobs: u64 =
+            self.workload.jobs.iter().map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();
+        let targets = self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
+        (of_jobs * targets) as f64
+    }
+
+    /// Runs a series into the record; `order` has numbers of workers.
+    ///
+    /// # Errors
+    /// When a peer is lost, an I/O failed or the record cannot be written.
+    pub fn series(
+        &mut self,
+        order: Vec<usize>,
+        length: ShortLength,
+        bin_ns: u64,
+        spot: Spot,
+        observer: &mut dyn Observer,
+    ) -> Result<SeriesDone> {
+        self.store.present()?;
+        // Devices below count for all stacks together.
+        self.traffic.interrupt();
+        let place = self
+            .ready
+            .first()
+            .and_then(|first| first.members.first())
+            .context("no stack is up")?
+            .place
+            .clone();
+        let spec = SeriesSpec { order, lengths: vec![length; self.ready.len()], bin_ns };
+        for _ in 0..MOST_STOPS {
+            let began = Instant::now();
+            let (result, engine) =
+                self.despite_losses(|bench| bench.ask_for_series(&place, &spec, observer))?;
+            if let Some(stop) = (self.stops)(began) {
+                self.leave_out(spec.order[0], spot, stop)?;
+                continue;
+            }
+            self.spent_s += began
+                .elapsed()
+                .as_secs_f64()
+                .max(result.slices.iter().map(|slice| slice.took_ns as f64 / 1e9).sum());
+            return self.store_series(result, &engine, &place, spot);
+        }
+        Err(self.never_left_alone(spec.order[0]).into())
+    }
+
+    fn ask_for_series(
+        &mut self,
+        place: &Place,
+        spec: &SeriesSpec,
+        observer: &mut dyn Observer,
+    ) -> Result<(SeriesResult, Vec<Option<f64>>)> {
+        for worker in 0..self.ready.len() {
+            self.prepare_worker(worker)?;
+        }
+        let numbers: Vec<u32> = (0..self.ready.len() as u32).collect();
+        let before = self.serving_of_all()?;
+        let length = series_length(spec);
+        let mut overdue = overdue_after("stacks in turn", length, length + SLICE_GRACE, observer);
+        let result =
+            self.places.get(place)?.peer.series(&numbers, spec, &mut overdue).map_err(Failed::from)?;
+        let after = self.serving_of_all()?;
+        let lasted = result.sums.iter().map(|sum| sum.window_ns + sum.discarded_ns + sum.drain_ns);
+        let served = served_apart(&before, &after, &lasted.collect::<Vec<_>>());
+        Ok((result, served))
+    }
+
+    /// Each worker's slices as one record, and the slices themselves.
+    fn store_series(
+        &mut self,
+        result: SeriesResult,
+        engine_ns: &[Option<f64>],
+        place: &Place,
+        spot: Spot,
+    ) -> Result<SeriesDone> {
+        let clock_offset_ns = self.places.get(place)?.clock_offset_ns;
+        let on_host = |start_ns: u64| start_ns.saturating_add_signed(-clock_offset_ns);
+        let slices: Vec<_> = result
+            .slices
+            .iter()
+            .map(|slice| ShortSlice { start_ns: on_host(slice.start_ns), ..*slice })
+            .collect();
+        let at = self.store.short_slices(&slices)?;
+        let stacks = self.ready.iter().map(|ready| ready.stack.clone()).collect();
+        let workload = self.workload.name.clone();
+        let (visit, set, round, purpose) = (self.visit, self.set, spot.round, spot.purpose);
+        self.store.append(&Record::Series(SeriesUp { visit, set, round, purpose, workload, stacks, at }))?;
+        let part = |slice: &ShortSlice| Part {
+            stack: self.ready[slice.worker].index,
+            amount: slice.ios as f64,
+            seconds: slice.window_ns as f64 / 1e9,
+        };
+        let parts = result.slices.iter().map(part).collect();
+        let mut all = Vec::new();
+        for (worker, (sum, machine)) in result.sums.into_iter().zip(result.machine).enumerate() {
+            let short_slices = result.slices.iter().filter(|slice| slice.worker == worker).count() as u32;
+            if short_slices == 0 {
+                continue;
+            }
+            let engine_ns = engine_ns.get(worker).copied().flatten();
+            let done = Done::of_series(sum, machine.map(CpuTimes::from), engine_ns, short_slices);
+            self.store_slice(worker, &done, Spot { position: worker, ..spot }, None)?;
+            self.check(worker, &done.result)?;
+            let transient = &result.transients[worker];
+            self.transients.entry(worker).or_default().merge(transient);
+            all.push((self.ready[worker].index, done));
+        }
+        Ok(SeriesDone { parts, done: all })
+    }
+
+    /// What the series of a visit have shown of how rates begin.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub(super) fn record_transients(&mut self) -> Result<()> {
+        while let Some((worker, transient)) = self.transients.pop_first() {
+            let (visit, set, workload) = (self.visit, self.set, self.workload.name.clone());
+            let stack = self.ready[worker].stack.clone();
+            self.store.append(&Record::Transient(TransientUp { visit, set, workload, stack, transient }))?;
+        }
+        Ok(())
+    }
+}
+
+impl Visit<'_> {
+    /// How stacks take turns, where they do; the rate is that of the slowest.
+    pub(super) fn series_design(&self, slowest: f64) -> Option<(Design, SeriesDesign)> {
+        let asked_ns = self.measure.slice_ns;
+        if !self.bench.can_take_turns() || asked_ns.is_some_and(|asked_ns| asked_ns > LONGEST_WINDOW_NS) {
+            return None;
+        }
+        // By Little's law: the time in which a queue is turned over once.
+        let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
+        let discard_ns = (DISCARDED_TURNS * turn_ns).max(LEAST_DISCARD_NS);
+        let window_ns = asked_ns
+            .map_or_else(|| LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns), |asked_ns| asked_ns as f64);
+        if window_ns > LONGEST_WINDOW_NS as f64 {
+            return None;
+        }
+        let round_ns = 2.0 * self.bench.ready.len() as f64 * (window_ns + discard_ns);
+        let rounds = (SERIES_NS / round_ns).ceil().max(1.0) as u32;
+        let design = Design { slice_s: window_ns / 1e9, pattern: Pattern::Mirror, period_s: None };
+        Some((design, SeriesDesign { discard_ns: discard_ns as u64, rounds }))
+    }
+
+    /// The next series, as one round.
+    pub(super) fn series_round(
+        &mut self,
+        progress: &mut Progress,
+        design: SeriesDesign,
+        trial: &mut Trial,
+    ) -> Result<Result<(Round, Vec<(usize, Done)>), Ended>> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(Err(Ended::Interrupted));
+        }
+        let number = progress.next_round;
+        let long = is_long(self.measure.seed ^ self.stream, number);
+        let (kind, purpose, times) = match long {
+            true => (RoundKind::Long, Purpose::Long, LONG_TIMES),
+            false => (RoundKind::Plain, Purpose::Plain, 1),
+        };
+        let rounds = (u64::from(design.rounds) / times).max(1);
+        let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan().order).collect();
+        let order = order.into_iter().map(|stack| self.worker_of(stack)).collect();
+        let window_ns = self.slice_ns(progress);
+        let bin_ns = (window_ns + design.discard_ns) / BINS_OF_SLICE;
+        let length = ShortLength { discard_ns: design.discard_ns, window_ns: window_ns * times };
+        let spot = Spot { round: number, position: 0, purpose };
+        let done = self.bench.series(order, length, bin_ns.max(1), spot, self.observer)?;
+        progress.next_round += 1;
+        let round = Round { kind, visit: self.bench.visit, parts: done.parts, ..Round::default() };
+        Ok(Ok((round, done.done)))
+    }
+}
+
+/// Whether the series of this number has long slices: one of eight at random, so that nothing periodic keeps step with them.
+fn is_long(seed: u64, number: u32) -> bool {
+    let turn = u64::from(number / LONG_ONE_OF);
+    let chosen = Noise::new(seed ^ turn.wrapping_mul(0x9e37_79b9)).bits() % u64::from(LONG_ONE_OF);
+    u64::from(number % LONG_ONE_OF) == chosen
+}
