@@ -91,14 +91,9 @@ fn off(evidence: &Evidence, link: &Link, recomputed: Interval, sink: &mut Sink) 
     if !proven || another_form_gives_it(link) {
         return;
     }
-    let likely = likely::of(link, recomputed, evidence.links);
-    let (rule, slip, why) = match likely {
+    let (rule, slip, why) = match likely::of(link, recomputed, evidence.links) {
         Likely::BetterIsLess => return,
         Likely::Open => ("T1", None, String::new()),
-        Likely::RatioOrOperand => {
-            let why = ": the ratio is off, or an operand is by a factor of ten";
-            ("N6", Some(Slip::FactorTen), why.to_owned())
-        }
         Likely::Ratio(Slip::WrongBase) => {
             let other = likely::words_of_other_base(evidence.page, link);
             ("T1", Some(Slip::WrongBase), format!(": {other} is {}", Slip::WrongBase.words()))
@@ -112,12 +107,8 @@ fn off(evidence: &Evidence, link: &Link, recomputed: Interval, sink: &mut Sink) 
     let message = format!("{of} is printed as {printed}, but {by} is {value}{why}");
     let mut finding = finding(link, rule, Severity::WrongFigure, message).by(by);
     finding.slip = slip;
-    // Where it is open which of them is wrong, nothing is corrected.
-    if !matches!(likely, Likely::RatioOrOperand) {
-        sink.corrects(spot, recomputed, value.clone());
-        finding.recomputed = value;
-    }
-    sink.finds(finding);
+    sink.corrects(spot, recomputed, value.clone());
+    sink.finds(finding.recomputed(value));
 }
 
 /// Whether the ratio is right by another form of the same operands: a / b where its column has a / b - 1.

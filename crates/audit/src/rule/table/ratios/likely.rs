@@ -12,15 +12,10 @@ pub(super) enum Likely {
     Ratio(Slip),
     /// No slip: of times, in a column of others, the ratio says how much better they are and is turned round.
     BetterIsLess,
-    /// A factor of ten, and the ratio is in line with its siblings as it is printed: an operand may be off as well.
-    RatioOrOperand,
 }
 
 /// The likely slip of a ratio that its operands, which give `recomputed`, do not give.
 pub(super) fn of(link: &Link, recomputed: Interval, links: &[Link]) -> Likely {
-    if operand_may_be_off(link, links) {
-        return Likely::RatioOrOperand;
-    }
     let printed = link.derived.interval();
     let turned = |form| from_other_base(link, form).is_some_and(|other| other.meets(printed));
     let from_other = turned(other(link.form));
@@ -57,39 +52,6 @@ pub(super) fn words_of_other_base(page: &Page, link: &Link) -> String {
     other(link.form).words(above, below)
 }
 
-/// How much an operand may be off, and how far from its siblings a share is still in line with them.
-const TENS: [f64; 4] = [10.0, 100.0, 0.1, 0.01];
-const IN_LINE: f64 = 2.0;
-
-/// Whether the ratio is right for an operand that is a factor of ten larger or smaller, and in line as it is printed, while what
-/// the operands give is not.
-fn operand_may_be_off(link: &Link, links: &[Link]) -> bool {
-    let Some(given) = link.numerator.interval().over(link.denominator.interval()) else { return false };
-    let printed = as_share(link);
-    if printed.low <= 0.0 || !TENS.iter().any(|factor| printed.meets(given.scaled(*factor))) {
-        return false;
-    }
-    let line = links
-        .iter()
-        .filter(|other| alike(link, other) && other.holds())
-        .map(as_share)
-        .reduce(|all, one| Interval { low: all.low.min(one.low), high: all.high.max(one.high) });
-    match line {
-        Some(Interval { low, high }) => {
-            let line = Interval { low: low / IN_LINE, high: high * IN_LINE };
-            line.meets(printed) && !line.meets(given)
-        }
-        // By itself only a loss of more than all, or a share of many times the whole, is out of line.
-        None => {
-            let most = if link.form == Form::Loss { 1.0 } else { IN_LINE };
-            link.form != Form::Gain
-                && link.derived.unit == Unit::Percent
-                && printed.high <= 1.0
-                && given.low > most
-        }
-    }
-}
-
 /// Whether another ratio stands in the same column.
 fn alike(link: &Link, other: &Link) -> bool {
     (other.form, &other.names) == (link.form, &link.names)
@@ -100,15 +62,4 @@ fn alike(link: &Link, other: &Link) -> bool {
 /// Whether it is a ratio of times, where less is better.
 fn of_time(link: &Link) -> bool {
     link.numerator.unit == Unit::Nanoseconds || says(&link.of, TIMES)
-}
-
-/// What a printed ratio says of numerator / denominator.
-fn as_share(link: &Link) -> Interval {
-    let whole = if link.derived.unit == Unit::Percent { 0.01 } else { 1.0 };
-    let Interval { low, high } = link.derived.interval().scaled(whole);
-    match link.form {
-        Form::Share | Form::Multiple => Interval { low, high },
-        Form::Loss => Interval { low: 1.0 - high, high: 1.0 - low },
-        Form::Gain | Form::Change => Interval { low: 1.0 + low, high: 1.0 + high },
-    }
 }
