@@ -75,7 +75,6 @@ pub struct Asked {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Eta {
-    pub(crate) line: usize,
     pub(crate) bytes_per_second: [Option<Figure>; 3],
     pub(crate) done: Option<f64>,
 }
@@ -169,7 +168,6 @@ pub(crate) struct Percentiles {
 pub(crate) struct Status {
     pub(crate) group: Option<u64>,
     pub(crate) way: Way,
-    pub(crate) line: usize,
     /// All together, of 1024 and of 1000.
     pub(crate) bandwidth: [Option<Figure>; 2],
     pub(crate) slowest: [Option<Figure>; 2],

@@ -97,10 +97,10 @@ impl Reader<'_> {
             Kind::Client => fio.version = fio.version.or_else(|| job::version_of_client(line.text)),
             Kind::Started => fio.started = true,
             Kind::Asked if fio.asked.len() < MOST_JOBS => fio.asked.extend(job::asked(line, at)),
-            Kind::Eta => fio.eta = job::eta(line, at).or(fio.eta.take()),
+            Kind::Eta => fio.eta = job::eta(line).or(fio.eta.take()),
             Kind::Job => fio.jobs.push(job::job(line, at)),
             Kind::Group => self.group = lines::group_of(line.text),
-            Kind::Status => fio.statuses.extend(job::status(line, at, self.group)),
+            Kind::Status => fio.statuses.extend(job::status(line, self.group)),
             Kind::Asked | Kind::Known | Kind::Within | Kind::Blank | Kind::Foreign => {}
             _ => {
                 if fio.jobs.is_empty() {

@@ -35,10 +35,10 @@ fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
 }
 
 /// The last of several lines of progress that a carriage return drew over each other.
-pub(super) fn eta(line: &Line, index: usize) -> Option<Eta> {
+pub(super) fn eta(line: &Line) -> Option<Eta> {
     let line = line.without(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
     let done = line.text.split('[').nth(2).and_then(leading).map(|(value, ..)| value);
-    let mut eta = Eta { line: index, done, ..Eta::default() };
+    let mut eta = Eta { done, ..Eta::default() };
     // `r=102MiB/s` is a bandwidth, `r=26.2k` of `[r=26.2k,w=26.3k IOPS]` a rate.
     for (key, text) in pairs(&line).filter(|(_, text)| text.contains("B/s")) {
         if let Some(way) = ["r", "w", "t"].iter().position(|way| *way == key) {
@@ -221,9 +221,9 @@ fn issued(line: &Line) -> Option<Issued> {
 
 /// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`; before 2.17
 /// `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=..., mint=6864msec, maxt=6864msec`.
-pub(super) fn status(line: &Line, index: usize, group: Option<u64>) -> Option<Status> {
+pub(super) fn status(line: &Line, group: Option<u64>) -> Option<Status> {
     let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
-    let mut made = Status { group, way: way_of(line.text)?, line: index, ..Status::default() };
+    let mut made = Status { group, way: way_of(line.text)?, ..Status::default() };
     if value(line, "aggrb").is_some() {
         made.bandwidth[0] = of("aggrb", true);
         made.slowest[0] = of("minb", true);

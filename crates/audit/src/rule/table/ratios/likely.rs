@@ -7,29 +7,23 @@ use crate::number::{Interval, Unit};
 use crate::page::Page;
 use crate::slip;
 
-pub(super) enum Likely {
-    Open,
-    Ratio(Slip),
-    /// No slip: of times, in a column of others, the ratio says how much better they are and is turned round.
-    BetterIsLess,
+/// The likely slip of a ratio that its operands, which give `recomputed`, do not give.
+pub(super) fn slip_of(link: &Link, recomputed: Interval) -> Option<Slip> {
+    let printed = link.derived.interval();
+    let slip = slip::of(printed, recomputed).filter(|slip| slip::is_of(*slip, link.numerator.unit));
+    slip.or(is_turned(link, other(link.form)).then_some(Slip::WrongBase))
 }
 
-/// The likely slip of a ratio that its operands, which give `recomputed`, do not give.
-pub(super) fn of(link: &Link, recomputed: Interval, links: &[Link]) -> Likely {
-    let printed = link.derived.interval();
-    let turned = |form| from_other_base(link, form).is_some_and(|other| other.meets(printed));
-    let from_other = turned(other(link.form));
-    if (from_other || turned(link.form))
+/// Whether a ratio of times, in a column of others, says how much better they are and is turned round.
+pub(super) fn better_is_less(link: &Link, links: &[Link]) -> bool {
+    (is_turned(link, other(link.form)) || is_turned(link, link.form))
         && of_time(link)
         && links.iter().any(|other| alike(link, other) && other.holds() && !of_time(other))
-    {
-        return Likely::BetterIsLess;
-    }
-    match slip::of(printed, recomputed).filter(|slip| slip::is_of(*slip, link.numerator.unit)) {
-        Some(slip) => Likely::Ratio(slip),
-        None if from_other => Likely::Ratio(Slip::WrongBase),
-        None => Likely::Open,
-    }
+}
+
+fn is_turned(link: &Link, form: Form) -> bool {
+    let given = form.of(link.denominator.interval(), link.numerator.interval(), link.derived.unit);
+    given.is_some_and(|given| given.meets(link.derived.interval()))
 }
 
 /// What it would be with the other operand as the base: a loss told as the gain that makes up for it, a share turned round.
@@ -40,10 +34,6 @@ fn other(form: Form) -> Form {
         Form::Gain => Form::Loss,
         Form::Change => Form::Change,
     }
-}
-
-fn from_other_base(link: &Link, form: Form) -> Option<Interval> {
-    form.of(link.denominator.interval(), link.numerator.interval(), link.derived.unit)
 }
 
 /// The arithmetic from the other base in words.
