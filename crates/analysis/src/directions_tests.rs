@@ -123,9 +123,9 @@ fn the_family_of_whole_loads_is_as_large_as_without_directions() {
     let chance = |found: &Findings, words: &str| found.not_excluded.iter().any(|line| line.contains(words));
     // Two stacks: acknowledged and durable, and a line of the bill more; of directions two and one each.
     for found in [&found, &whole] {
-        assert!(chance(found, "over all 5 comparisons together"), "{:?}", found.not_excluded);
+        assert!(chance(found, "among their 5 comparisons"), "{:?}", found.not_excluded);
     }
-    assert!(chance(&found, "over all 6 together") && !chance(&whole, "reads and writes apart"));
+    assert!(chance(&found, "among their 6 rates") && !chance(&whole, "reads and writes apart"));
     // Their own intervals hold together too.
     for one in workload(&found).comparisons.iter().flat_map(|one| &one.directions) {
         let wide = one.rate.ratio.with_interval(one.rate.simultaneous.as_ref()).bounds().unwrap();

@@ -752,7 +752,7 @@ fn chance_is_no_cost_among_many_and_a_real_one_stays() {
         let (own_low, own_high) = one.rate.ratio.bounds().unwrap();
         assert!(low < own_low && high > own_high, "{}", one.rate.sentence);
     }
-    assert!(found.not_excluded.iter().any(|line| line.contains("over all 27 comparisons together")));
+    assert!(found.not_excluded.iter().any(|line| line.contains("among their 27 comparisons")));
     let one = &findings(&twin::a_against_a());
     assert!(!one.not_excluded.iter().any(|line| line.contains("chance")), "one comparison is no family");
 }

@@ -103,7 +103,7 @@ fn told(reading: &Reading) -> String {
     if counted > 0 { format!("{line} histogram of {counted}") } else { line }
 }
 
-/// What is read of a text, with its spots held: outputs with their lines and readings, words of commands, what was not read.
+/// What is read of a text, with its spots held: outputs with their lines and readings, what was asked, what was not read.
 fn shown(name: &str, text: &str) -> String {
     let page = Page::new(name, text);
     let imported = scan(&page);
@@ -115,25 +115,11 @@ fn shown(name: &str, text: &str) -> String {
         let superseded = if earlier { ", superseded" } else { "" };
         lines.push(format!("{}: {} to {}{superseded}", output.format, range.start + 1, range.end));
         lines.extend(output.said.readings().iter().map(told));
-        match &output.said {
-            Said::Command(command) => {
-                lines.extend(std::iter::once(&**command).chain(&command.more).map(|one| {
-                    let plain =
-                        |entry: &fio::job_file::Entry| format!("{}={:?}", entry.key, entry.value.as_deref());
-                    let options: Vec<String> = one.options.iter().map(plain).collect();
-                    let words: Vec<String> = one
-                        .words
-                        .iter()
-                        .map(|word| format!("{}:{}", word.spot.line + 1, word.text))
-                        .collect();
-                    format!("  {}: {words:?} {}", one.program, options.join(" "))
-                }))
-            }
-            Said::JobFile(file) => lines.extend(file.sections.iter().map(|section| {
-                let entries = section.entries.iter().map(|entry| page.quote(entry.spot));
-                format!("  {}: {}", section.name, entries.collect::<Vec<_>>().join(" | "))
-            })),
-            _ => {}
+        if let Said::Asked(jobs) = &output.said {
+            lines.extend(jobs.iter().map(|job| {
+                let words = [&job.rw, &job.ioengine].map(|word| word.as_deref().unwrap_or("-"));
+                format!("  {}: {} {} {:?} {:?}", job.name, words[0], words[1], job.bs, job.iodepth)
+            }));
         }
     }
     let unread =
@@ -263,13 +249,11 @@ fn what_cannot_be_held_is_not() {
     assert_eq!(read(&shortened).findings, []);
     assert_ne!(wrong(&read(&shortened.replace("thread count:\t\t4", "thread count:\t\t3"))), 0);
     for text in [
-        "Datastore performance was good.\nIOPS = 5\n",
         "sysbench is a benchmark.\nsysbench cpu run\n",
         "General statistics:\nnothing here\n",
         "17:06:15.097 the server came up in 12 seconds and served 15 requests\n",
         "100 files copied, 5 s left, 30 MB/s on average today\n",
         "Throughput:\n  read is fast\n",
-        "Method: we measured. Elapsed: two weeks\n",
         "OPERATION   RESULT TYPE   FIRST DONE   LAST DONE\nnothing\n",
         "In total 5 samples (of 10 samples)\n",
         "| Dhrystone | BASELINE RESULT INDEX |\n",

@@ -34,9 +34,6 @@ pub fn audit(page: Page) -> Audited {
     audit_by(page, &|_| true)
 }
 
-/// Figures that are looked at before all of them are searched.
-const NEAR: usize = 32;
-
 /// Audits a page by the rules that are asked for. The others look all the same, since later rules build on what they correct;
 /// what they say is left out, of the claims too.
 pub fn audit_by(mut page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
@@ -54,21 +51,12 @@ pub fn audit_by(mut page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     let mut claims = claims(&imported.outputs, &tables, &sentences);
     let mut order: Vec<u32> = (0..).take(claims.len()).collect();
     order.sort_by_key(|at| claims[*at as usize].spot);
-    // Each rule goes through the page in its order, so that the next figure is mostly near the last.
-    let mut near = 0;
     let mut settles = |(spot, status, rule): Check| {
         if !asked(rule) {
             return;
         }
-        let before = |at: &u32| claims[*at as usize].spot < spot;
-        let end = (near + NEAR).min(order.len());
-        let is_near = near < end && before(&order[near]) && !before(&order[end - 1]);
-        near = if is_near {
-            near + order[near..end].partition_point(before)
-        } else {
-            order.partition_point(before)
-        };
-        for at in &order[near..] {
+        let first = order.partition_point(|at| claims[*at as usize].spot < spot);
+        for at in &order[first..] {
             let claim = &mut claims[*at as usize];
             if claim.spot != spot {
                 break;

@@ -56,14 +56,11 @@ pub enum Metric {
     CompletionLatency,
     Latency,
     Percentile,
-    Bucket,
     /// What an interval of a run had.
     Interval,
     /// Shares of CPU time, context switches, faults.
     Cpu,
     Depth,
-    /// What the kernel counted of a disk.
-    DiskStatistic,
     Score,
     Retransmits,
     /// Ratio of two others, in percent or times.

@@ -13,24 +13,18 @@ const DEEPEST: usize = 32;
 /// A value and the bytes that it takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node<'a> {
-    /// Bytes of the text.
     pub bytes: Range<usize>,
-    /// What it is.
     pub value: Value<'a>,
 }
 
-/// What a value is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// Members in their order; a key may come twice.
     Object(Vec<(&'a str, Node<'a>)>),
-    /// Elements.
     Array(Vec<Node<'a>>),
     /// A text as it stands between its quotes, escapes and all.
     Text(&'a str),
-    /// A number as it stands there.
     Number(&'a str),
-    /// `true`, `false`.
     Truth(bool),
     /// `null`, `nan`, `inf`.
     Nothing,
@@ -39,9 +33,7 @@ pub enum Value<'a> {
 /// What was read, where it ends, and what was wrong with it.
 #[derive(Debug)]
 pub struct Parsed<'a> {
-    /// As far as it goes.
     pub node: Node<'a>,
-    /// Byte behind it.
     pub end: usize,
     /// Why reading ended early, and at which byte.
     pub broken: Option<(usize, &'static str)>,
@@ -64,7 +56,6 @@ impl<'a> Node<'a> {
         self.members().iter().rev().find(|(name, _)| *name == key).map(|(_, node)| node)
     }
 
-    /// Follows keys.
     pub fn at(&self, path: &[&str]) -> Option<&Node<'a>> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
@@ -85,7 +76,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A text, as it stands there.
     pub fn text(&self) -> Option<&'a str> {
         match self.value {
             Value::Text(text) => Some(text),
@@ -108,7 +98,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A whole number.
     pub fn whole(&self) -> Option<u64> {
         match self.value {
             Value::Number(text) | Value::Text(text) => text.trim().parse().ok(),

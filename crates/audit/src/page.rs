@@ -11,7 +11,6 @@ use std::sync::OnceLock;
 pub struct Unread {
     /// First line, from 1.
     pub line: u32,
-    /// Last line.
     pub last: u32,
     /// `iperf3 JSON ends in the middle of an object`.
     pub why: String,
@@ -26,7 +25,6 @@ struct LineAt {
     prefix: u32,
 }
 
-/// The text of one document.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Path, or `standard input`, with the sheet of a workbook behind it.
@@ -78,17 +76,14 @@ impl Page {
         self.rendered
     }
 
-    /// How many lines.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The whole text.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -83,7 +83,7 @@ fn brief(document: &Document, view: &View, pen: Pen) -> String {
     pages.find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())
 }
 
-/// `remarks: no spread (M1), unsteady rate (F27)`, as many as two lines have room for.
+/// `remarks: rate drifts (F28), ended with an error (F25)`, as many as two lines have room for.
 fn remarks(document: &Document, rest: &[&Block], pen: Pen) -> String {
     let remarks = rest.iter().filter(|block| block.severity == Severity::Ambiguous);
     let findings = remarks.map(|block| &document.findings[block.root].finding);

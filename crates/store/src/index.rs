@@ -92,6 +92,8 @@ const KINDS: [&str; 25] = [
     "clocks",
     "cluster",
     "slice",
+    "series",
+    "transient",
     "device_traffic",
     "trial",
     "verified",

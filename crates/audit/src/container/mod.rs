@@ -9,9 +9,7 @@ pub use plain::is_utf16;
 
 /// A container that is known by its first bytes.
 pub struct Container {
-    /// `plain text`.
     pub name: &'static str,
-    /// Whether the bytes are one.
     pub knows: fn(&[u8]) -> bool,
     /// Its pages; what could not be read is listed in them.
     pub read: fn(&str, Vec<u8>) -> Vec<Page>,

@@ -7,7 +7,6 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use std::borrow::Cow;
 
-/// The container's entry in the family.
 pub const CONTAINER: Container =
     Container { name: "plain text", knows: |_| true, read: |name, bytes| vec![read(name, bytes)] };
 

@@ -9,8 +9,7 @@ pub(super) fn attribute(outputs: &mut [Output]) {
     let mut asked: Vec<Asked> = Vec::new();
     for output in &mut *outputs {
         match &mut output.said {
-            Said::Command(command) if command.program == "fio" => asked = command.asked(),
-            Said::JobFile(file) => asked = file.asked(),
+            Said::Asked(told) => asked.clone_from(told),
             Said::Fio(fio)
                 if lacks_its_head(fio) && fio.jobs.iter().all(|job| asked_of(job, &asked).is_some()) =>
             {

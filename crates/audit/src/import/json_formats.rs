@@ -4,9 +4,7 @@ use super::{Format, Found, Said};
 use crate::json::{self, Node};
 use crate::page::{Page, Unread};
 
-/// A format of JSON.
 pub struct JsonFormat {
-    /// `fio JSON`.
     pub name: &'static str,
     /// A small output, of a run of our own.
     pub example: &'static str,
@@ -16,7 +14,6 @@ pub struct JsonFormat {
     pub read: fn(&Page, &Node, &mut Vec<Unread>) -> Option<Said>,
 }
 
-/// All of them.
 pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
 
 /// Their common entry in the family.

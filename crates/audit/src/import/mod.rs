@@ -3,17 +3,15 @@
 //!
 //! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in [`json_formats::ALL`]).
 
-pub mod command;
+mod command;
 mod context;
 mod cut;
 pub mod dd;
 pub mod diskspd;
 pub mod fio;
-pub mod hcibench;
 pub mod iperf3;
 pub mod json_formats;
 mod labels;
-pub mod mbw;
 pub(crate) mod prefix;
 mod printed;
 pub mod sheet;
@@ -31,7 +29,6 @@ pub use workload::{Other, Reading, Way, Workload};
 
 /// A format that is found by its lines.
 pub struct Format {
-    /// `fio text`.
     pub name: &'static str,
     /// A small output, of a run of our own: tests hold that it is found and read.
     pub example: &'static str,
@@ -41,9 +38,7 @@ pub struct Format {
     pub read: fn(&Page, usize) -> Option<Found>,
 }
 
-/// What a reader found.
 pub struct Found {
-    /// What was printed.
     pub said: Said,
     /// Index of the line behind it.
     pub end: usize,
@@ -64,24 +59,17 @@ impl Found {
 /// An output and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Name of the format.
     pub format: &'static str,
-    /// Indices of its lines.
     pub lines: Range<usize>,
-    /// What was printed.
     pub said: Said,
 }
 
 /// What tools print, one variant a tool: the same whether it came as text, JSON or CSV.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
-    /// fio.
     Fio(Box<fio::Fio>),
-    /// A job file of fio's.
-    JobFile(Box<fio::job_file::JobFile>),
-    /// A command line of a known tool.
-    Command(Box<command::Command>),
-    /// iperf3.
+    /// What a job file or a command line of fio asks of its jobs.
+    Asked(Vec<fio::Asked>),
     Iperf3(Box<iperf3::Iperf3>),
     /// Tools that print figures behind labels.
     Sheets(Vec<sheet::Sheet>),
@@ -91,13 +79,12 @@ pub enum Said {
 pub type Told = (Metric, Unit, Figure);
 
 impl Said {
-    /// Every figure in it.
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
         match self {
             Said::Fio(fio) => fio.figures(tell),
             Said::Iperf3(iperf3) => iperf3.figures(tell),
             // What was asked is no result.
-            Said::JobFile(_) | Said::Command(_) => {}
+            Said::Asked(_) => {}
             Said::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
     }
@@ -107,7 +94,7 @@ impl Said {
         match self {
             Said::Fio(fio) => fio.readings(),
             Said::Iperf3(iperf3) => iperf3.readings(),
-            Said::JobFile(_) | Said::Command(_) => Vec::new(),
+            Said::Asked(_) => Vec::new(),
             Said::Sheets(sheets) => sheets.iter().filter_map(sheet::Sheet::reading).collect(),
         }
     }
@@ -122,9 +109,7 @@ pub const ALL: &[&Format] = &[
     &command::FORMAT,
     &json_formats::FORMAT,
     &vdbench::FORMAT,
-    &hcibench::FORMAT,
     &unixbench::FORMAT,
-    &mbw::FORMAT,
     &sysbench::FORMAT,
     &dd::FORMAT,
     &diskspd::FORMAT,
@@ -135,7 +120,6 @@ pub const ALL: &[&Format] = &[
 /// What a page holds of outputs, and what in it could not be read.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// In the order of the page.
     pub outputs: Vec<Output>,
     /// Lines that look like an output and could not be read.
     pub unread: Vec<Unread>,

@@ -138,7 +138,6 @@ pub(super) fn read(page: &Page, line: usize, tool: &str) -> Option<Found> {
 /// Of which part of a run a sheet is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Span {
-    /// All of it.
     #[default]
     Whole,
     Interval(u32),
@@ -146,7 +145,6 @@ pub(crate) enum Span {
     Average(u32, u32),
 }
 
-/// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sheet {
     pub(crate) line: usize,

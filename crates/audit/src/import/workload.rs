@@ -5,13 +5,9 @@ use crate::number::Figure;
 /// Reads, writes, or both together where nothing tells them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Way {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
-    /// Discards.
     Trim,
-    /// All together.
     #[default]
     Both,
 }
@@ -19,21 +15,14 @@ pub enum Way {
 /// The load, in fio's words, as far as the output or its command tells it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// `randread`.
     pub rw: Option<String>,
     /// Bytes of an I/O; `None` where they vary.
     pub bs: Option<u64>,
-    /// I/Os in flight a job.
     pub iodepth: Option<u64>,
-    /// Jobs.
     pub numjobs: Option<u64>,
-    /// `libaio`.
     pub ioengine: Option<String>,
-    /// Share of reads in percent.
     pub rwmixread: Option<f64>,
-    /// Seconds that it ran.
     pub runtime_s: Option<f64>,
-    /// What the output calls it.
     pub name: Option<String>,
 }
 
@@ -42,21 +31,13 @@ pub struct Workload {
 pub struct Reading {
     /// Index of the line it begins at.
     pub line: usize,
-    /// What was asked for.
     pub workload: Workload,
-    /// Which way.
     pub way: Way,
-    /// I/Os a second.
     pub iops: Option<Figure>,
-    /// Bytes a second.
     pub bytes_per_second: Option<Figure>,
-    /// I/Os in all.
     pub ios: Option<Figure>,
-    /// Bytes in all.
     pub bytes: Option<Figure>,
-    /// How long it ran, in nanoseconds.
     pub runtime_ns: Option<Figure>,
-    /// Mean latency in nanoseconds.
     pub mean_ns: Option<Figure>,
     /// Percentiles: percent, nanoseconds.
     pub percentiles_ns: Vec<(f64, Figure)>,
@@ -79,16 +60,13 @@ pub struct Reading {
 pub struct Other {
     /// `Dhrystone 2 using register variables`.
     pub name: String,
-    /// `lps`.
     pub unit: String,
-    /// Whether more is better.
     pub more_is_better: bool,
     /// The figure, in the unit that is printed.
     pub figure: Figure,
 }
 
 impl Reading {
-    /// A reading of nothing yet.
     pub fn new(line: usize, workload: Workload, way: Way) -> Reading {
         Reading { line, workload, way, ..Reading::default() }
     }

@@ -69,8 +69,6 @@ impl Cells<'_> {
 
 /// More columns than that are data, which no identity looks through.
 const MOST: usize = 500;
-/// A stanza of more lines is a listing.
-const MOST_LINES: usize = 40;
 /// Longer lines are paragraphs.
 const LONGEST: usize = 300;
 /// Lines of one shape are taken in so many at once.
@@ -94,33 +92,6 @@ impl<'a> Grid<'a> {
     /// The figures of a column, from above.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&Quantity>> {
         (0..self.cells.rows()).map(move |row| self.at(row, column))
-    }
-
-    /// Rows as columns; `None` of a grid that has as many figures in a cell as make it unclear which go together.
-    pub fn turned(&self) -> Option<Grid<'_>> {
-        if self.heads.iter().any(|head| head.slot != Slot::Figure) || self.cells.rows() > MOST {
-            return None;
-        }
-        let heads = self.labels.iter().enumerate();
-        Some(Grid {
-            title: self.title.clone(),
-            corner: String::new(),
-            heads: heads
-                .map(|(source, label)| Head {
-                    text: (*label).to_owned(),
-                    source,
-                    slot: Slot::Figure,
-                    lists: self.label_lists[source],
-                })
-                .collect(),
-            labels: self.heads.iter().map(|head| head.text.as_str()).collect(),
-            label_lists: self.heads.iter().map(|head| head.lists).collect(),
-            lines: vec![self.lines.first().copied().unwrap_or(0); self.heads.len()],
-            cells: Cells::Own(
-                (0..self.heads.len()).map(|at| self.column(at).map(|one| one.copied()).collect()).collect(),
-            ),
-            is_text: self.is_text,
-        })
     }
 
     fn of_table(table: &'a Table) -> Option<Grid<'a>> {
@@ -169,7 +140,6 @@ pub fn grids<'a>(page: &'a Page, tables: &'a [Table], taken: &[Range<usize>]) ->
         run.take(page, at, is_taken, &mut grids);
     }
     run.end(page, &mut grids);
-    run.end_stanza(page, &mut grids);
     grids
 }
 
@@ -181,8 +151,6 @@ struct Line {
 #[derive(Default)]
 struct Run {
     lines: Vec<Line>,
-    /// Lines of one figure each that follow each other.
-    stanza: Vec<(usize, Quantity)>,
     /// The last line of the run before, where it has one figure.
     before: Option<Line>,
     gap: usize,
@@ -196,7 +164,6 @@ impl Run {
         let text = page.line(at);
         if is_taken || is_command(text) {
             self.end(page, grids);
-            self.end_stanza(page, grids);
             return;
         }
         let figures = if text.len() <= LONGEST { results(at, text) } else { Vec::new() };
@@ -204,13 +171,9 @@ impl Run {
             if text.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80) {
                 self.next_title = text.chars().take(120).collect();
             }
-            return self.pass(page, text, grids);
+            return self.pass(page, grids);
         }
         let line = Line { at, figures };
-        if self.stanza.last().is_some_and(|(last, _)| at - last > GAP + 1) {
-            self.end_stanza(page, grids);
-        }
-        self.stanza(page, &line);
         if self.lines.last().is_some_and(|last| !alike(last, &line)) || self.lines.len() >= MOST_ROWS {
             self.end(page, grids);
         }
@@ -223,45 +186,11 @@ impl Run {
         self.lines.push(line);
     }
 
-    fn pass<'a>(&mut self, page: &'a Page, text: &str, grids: &mut Vec<Grid<'a>>) {
-        if text.trim().is_empty() {
-            self.end_stanza(page, grids);
-        }
+    fn pass<'a>(&mut self, page: &'a Page, grids: &mut Vec<Grid<'a>>) {
         self.gap += 1;
         if self.gap > GAP {
             self.end(page, grids);
         }
-    }
-
-    /// A line of a stanza: `IOPS: 5000`, of several units, one after the other; of `failed: 0 (0 %)` the first figure.
-    fn stanza(&mut self, page: &Page, line: &Line) {
-        let first = line.figures[0];
-        let before = page.line(line.at).get(..first.figure.spot.start as usize).unwrap_or("").trim_end();
-        if line.figures.len() == 1 || before.ends_with([':', '=', '：']) {
-            self.stanza.push((line.at, first));
-        }
-    }
-
-    fn end_stanza(&mut self, page: &Page, grids: &mut Vec<Grid>) {
-        let lines = std::mem::take(&mut self.stanza);
-        let units: std::collections::HashSet<Unit> = lines.iter().map(|(_, figure)| figure.unit).collect();
-        if units.len() < 2 || lines.len() > MOST_LINES {
-            return;
-        }
-        let head = |(at, figure): &(usize, Quantity)| {
-            page.line(*at).get(..figure.figure.spot.start as usize).unwrap_or("").to_owned()
-        };
-        let heads = lines.iter().map(head).enumerate();
-        grids.push(Grid {
-            title: self.title.clone(),
-            corner: String::new(),
-            heads: heads.map(|(source, text)| Head::new(text, source, Slot::Figure)).collect(),
-            labels: vec![""],
-            label_lists: vec![0],
-            lines: vec![lines[0].0],
-            cells: Cells::Own(vec![lines.iter().map(|(_, figure)| Some(*figure)).collect()]),
-            is_text: true,
-        });
     }
 
     fn end<'a>(&mut self, page: &'a Page, grids: &mut Vec<Grid<'a>>) {
@@ -397,19 +326,4 @@ fn of_lines<'a>(page: &'a Page, lines: &[Line], title: String) -> Grid<'a> {
         cells: Cells::Own(cells.collect()),
         is_text: true,
     }
-}
-
-/// Whether texts are one but for their numbers: `VM1`, `VM2`; `Run 1`, `Run 2`; `1st run`, `2nd run`.
-pub fn numbered(names: &[&str]) -> bool {
-    let bare = |name: &str| -> Option<String> {
-        let lower = name.to_lowercase();
-        let parts: Vec<&str> = lower.split(|letter: char| letter.is_ascii_digit()).collect();
-        let ordinal = |part: &str| {
-            ["st", "nd", "rd", "th"].iter().find_map(|end| part.strip_prefix(end).map(str::to_owned))
-        };
-        let rest = parts.iter().skip(1).map(|part| ordinal(part).unwrap_or_else(|| (*part).to_owned()));
-        (parts.len() > 1).then(|| format!("{}{}", parts[0], rest.collect::<String>()))
-    };
-    let first = names.first().and_then(|name| bare(name));
-    first.is_some() && names.len() >= 2 && names.iter().all(|name| bare(name) == first)
 }

@@ -11,9 +11,8 @@ use super::words::{
 use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions, parts};
 use crate::number::{Quantity, Unit};
 use crate::page::Spot;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::cmp::Ordering;
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 /// Bits by which a reading must outweigh chance.
@@ -35,8 +34,8 @@ const MOST_VALUES: usize = 12;
 struct Reading<'a> {
     form: Form,
     trials: Vec<Trial<'a>>,
-    /// Of a base in a column or row: the sequences, the base, and whether it is divided by the others.
-    source: Option<(usize, Base, bool)>,
+    /// Of a base in a column: the sequences and the base.
+    source: Option<(usize, Base)>,
     prior: f64,
     /// Whether the head names both operands in this form: that is enough for a table of one row.
     named: bool,
@@ -60,27 +59,6 @@ impl Trial<'_> {
 
     fn spots(&self) -> [Spot; 3] {
         [self.derived, self.numerator, self.denominator].map(|one| one.figure.spot)
-    }
-}
-
-/// Readings of one form and the same figures are one.
-struct Figures<'r, 'a>(&'r Reading<'a>);
-
-impl PartialEq for Figures<'_, '_> {
-    fn eq(&self, other: &Self) -> bool {
-        let [own, other] = [self.0, other.0];
-        own.form == other.form
-            && own.trials.iter().map(Trial::spots).eq(other.trials.iter().map(Trial::spots))
-    }
-}
-
-impl Eq for Figures<'_, '_> {}
-
-impl Hash for Figures<'_, '_> {
-    /// The first and the last tell nearly all apart.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Reading { form, trials, .. } = self.0;
-        (form, trials.len(), trials[0].spots(), trials[trials.len() - 1].spots()).hash(state);
     }
 }
 
@@ -109,11 +87,6 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     let mut found: Vec<Found> = Vec::new();
     columns(grid, &mut found);
     sequences(grid, &mut found);
-    if let Some(turned) = grid.turned() {
-        columns(&turned, &mut found);
-        sequences(&turned, &mut found);
-    }
-    shares_along_rows(grid).iter().for_each(|pool| bases(pool, &mut found));
     found.sort_by(|one, other| {
         other.weight.held.cmp(&one.weight.held).then(other.weight.score.total_cmp(&one.weight.score))
     });
@@ -138,8 +111,9 @@ fn settle<'r>(
 ) {
     // Two ways to name one base are one reading.
     readings.sort_by(|one, other| other.prior.total_cmp(&one.prior));
-    let mut seen = FxHashSet::with_capacity_and_hasher(readings.len(), FxBuildHasher);
-    let readings: Vec<&Reading> = readings.iter().filter(|reading| seen.insert(Figures(reading))).collect();
+    let mut seen = FxHashSet::default();
+    let figures = |one: &Reading| (one.form, one.trials.iter().map(Trial::spots).collect::<Vec<_>>());
+    let readings: Vec<&Reading> = readings.iter().filter(|reading| seen.insert(figures(reading))).collect();
     let tried = (readings.len().max(1) as f64).log2();
     let weighed = readings.into_iter().map(|reading| (weigh(reading, tried), reading));
     let proven = |weight: &Weight| {
@@ -499,69 +473,31 @@ fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
     grid.heads.iter().position(|head| head.source == source && head.slot == Slot::Figure)
 }
 
-/// The same along the rows, of shares with the figures that they stand behind.
-fn shares_along_rows<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
-    let shares = (0..grid.heads.len()).filter(|at| grid.heads[*at].slot != Slot::Figure);
-    let pairs: Vec<(usize, usize)> = shares
-        .filter(|at| derived_as(grid, *at).is_some())
-        .filter_map(|at| Some((own_figure(grid, at)?, at)))
-        .collect();
-    let Some((_, first)) = pairs.first() else { return Vec::new() };
-    let figures: Vec<usize> =
-        (0..grid.heads.len()).filter(|at| grid.heads[*at].slot == Slot::Figure).collect();
-    let item = |row: usize, value: usize| {
-        let share = pairs.iter().find(|(own, _)| *own == value).map(|(_, share)| *share);
-        Item {
-            value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
-            ratio: share.and_then(|share| grid.at(row, share)).map(|one| as_ratio(one, Unit::Percent)),
-            label: &grid.heads[value].text,
-            lists: grid.heads[value].lists,
-        }
-    };
-    let of_row = |row: usize| Sequence {
-        items: figures.iter().map(|value| item(row, *value)).collect(),
-        head: &grid.heads[*first],
-        together: true,
-        apart: 1,
-        is_text: grid.is_text,
-    };
-    vec![vec![(0..grid.cells.rows()).map(of_row).collect()]]
-}
-
 /// Which item is the base of another.
 #[derive(Clone, Copy, PartialEq)]
 enum Base {
     First,
-    Last,
     /// The last before it, else the first behind it, that is 100 %, 1.0x or has no ratio.
     Marked,
     Named,
-    Previous,
 }
 
 impl Base {
-    const ALL: [Base; 5] = [Base::First, Base::Marked, Base::Named, Base::Last, Base::Previous];
+    const ALL: [Base; 3] = [Base::First, Base::Marked, Base::Named];
 
     fn of(self, items: &[Item]) -> Vec<Option<usize>> {
         let has = |item: &Item| item.value.is_some();
         let alone = |at: Option<usize>| vec![at; items.len()];
         let mut bases = match self {
             Base::First => alone(items.iter().position(has)),
-            Base::Last => alone(items.iter().rposition(has)),
             Base::Named => alone(items.iter().position(|item| item.lists & BASE != 0 && has(item))),
-            Base::Previous | Base::Marked => {
-                let is = |item: &Item| {
-                    has(item) && (self == Base::Previous || item.ratio.is_none_or(|ratio| is_whole(&ratio)))
-                };
-                let mut last = None;
-                let mut bases: Vec<Option<usize>> = Vec::with_capacity(items.len());
+            Base::Marked => {
+                let is = |item: &Item| has(item) && item.ratio.is_none_or(|ratio| is_whole(&ratio));
+                let (first, mut last) = (items.iter().position(is), None);
+                let mut bases = Vec::with_capacity(items.len());
                 for (at, item) in items.iter().enumerate() {
-                    bases.push(last);
+                    bases.push(last.or(first));
                     last = if is(item) { Some(at) } else { last };
-                }
-                if self == Base::Marked {
-                    let first = items.iter().position(is);
-                    bases.iter_mut().for_each(|base| *base = base.or(first));
                 }
                 bases
             }
@@ -578,8 +514,7 @@ impl Base {
             Base::Marked if bare == 1 => 2.0,
             Base::Named => 2.0,
             Base::First => 1.5,
-            Base::Marked | Base::Last => 0.0,
-            Base::Previous => -1.0,
+            Base::Marked => 0.0,
         }
     }
 }
@@ -613,20 +548,20 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<Found>) {
     let mut readings = Vec::new();
     // `(0.6 %)` behind a figure of a line may be anything: `(+0.6 %)` is a change.
     let told = pool.iter().flatten().any(|one| one.is_told());
-    let of_base = |at: usize, base: Base, form: Form, turned: bool, rows: Range<usize>| {
+    let of_base = |at: usize, base: Base, form: Form, rows: Range<usize>| {
         let mut trials = Vec::new();
         for (index, sequence) in pool[at].iter().enumerate() {
-            against(sequence, base, form, turned, at << 16 | index, rows.clone(), &mut trials);
+            against(sequence, base, form, at << 16 | index, rows.clone(), &mut trials);
         }
         trials
     };
     for (at, sequences) in pool.iter().enumerate() {
         for base in Base::ALL {
-            for (form, turned) in forms(unit).flat_map(|form| [(form, false), (form, true)]) {
-                let trials = of_base(at, base, form, turned, 0..WEIGHED);
+            for form in forms(unit) {
+                let trials = of_base(at, base, form, 0..WEIGHED);
                 if !trials.is_empty() {
-                    let prior = base.prior(&sequences[0]) + of_sequence(&sequences[0], form, turned);
-                    let source = Some((at, base, turned));
+                    let prior = base.prior(&sequences[0]) + of_sequence(&sequences[0], form);
+                    let source = Some((at, base));
                     readings.push(Reading { form, trials, source, prior, named: false });
                 }
             }
@@ -636,7 +571,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<Found>) {
         readings.extend(against_one_cell(sequences, at, unit));
     }
     let rest = |reading: &Reading| match reading.source {
-        Some((at, base, turned)) => of_base(at, base, reading.form, turned, WEIGHED..usize::MAX),
+        Some((at, base)) => of_base(at, base, reading.form, WEIGHED..usize::MAX),
         None => Vec::new(),
     };
     settle(readings, Enough { bits: ENOUGH, held: if told { 1 } else { 2 } }, rest, name, found);
@@ -652,7 +587,7 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<Reading<'a>> {
         if !sequence.together || first.ratio.is_some() || items().any(|item| item.value.is_none()) {
             return None;
         }
-        against(sequence, Base::First, Form::Gain, false, index, 0..usize::MAX, &mut trials);
+        against(sequence, Base::First, Form::Gain, index, 0..usize::MAX, &mut trials);
     }
     let percents = trials.iter().all(|trial| trial.derived.unit == Unit::Percent);
     let first = sequences.first().filter(|_| percents)?;
@@ -695,33 +630,31 @@ fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: Unit) -> Vec
     readings
 }
 
-fn of_sequence(first: &Sequence, form: Form, turned: bool) -> f64 {
+fn of_sequence(first: &Sequence, form: Form) -> f64 {
     let lists = first.head.lists;
     let tied = if first.together || lists & (RATIO | CHANGE) != 0 { 2.0 } else { 0.0 };
     // `(-12 % vs leader)`.
     let tied = tied + if first.together && lists & VERSUS != 0 { 3.0 } else { 0.0 };
     let beside = if first.apart == 1 { 0.5 } else { 0.0 };
-    tied + beside - if turned { 1.0 } else { 0.0 } + of_form(form, lists)
+    tied + beside + of_form(form, lists)
 }
 
 fn against<'a>(
     sequence: &'a Sequence,
     base: Base,
     form: Form,
-    turned: bool,
     of: usize,
     rows: Range<usize>,
     trials: &mut Vec<Trial<'a>>,
 ) {
     let bases = base.of(&sequence.items);
     for (at, item) in sequence.items.iter().enumerate().take(rows.end).skip(rows.start) {
-        let (Some(value), Some(derived), Some(base)) = (&item.value, &item.ratio, bases[at]) else {
+        let (Some(numerator), Some(derived), Some(base)) = (&item.value, &item.ratio, bases[at]) else {
             continue;
         };
-        let Some(below) = &sequence.items[base].value else { continue };
-        let (numerator, denominator) = if turned { (below, value) } else { (value, below) };
+        let Some(denominator) = &sequence.items[base].value else { continue };
         let trial = Trial { derived, numerator, denominator, names: [at, base], of };
-        let sound = comparable(value, below) && comparable(below, value);
+        let sound = comparable(numerator, denominator) && comparable(denominator, numerator);
         if sound && (!is_of_many(item.lists) || trial.ends(form).holds()) {
             trials.push(trial);
         }

@@ -63,10 +63,11 @@ fn how_busy_something_was_is_no_ratio_of_what_stands_beside_it() {
         of(&[table(
             0,
             &[
-                &["", "one", "two", "three", "four"],
-                &["received", "252 MB", "256 MB", "254 MB", "329 MB"],
-                &["sent", "1.5 GB", "1.5 GB", "1.5 GB", "1.6 GB"],
-                &[label, "491.83 %", "477.67 %", "504.67 %", "540.00 %"],
+                &["", "received", "sent", label],
+                &["one", "252 MB", "1.5 GB", "491.83 %"],
+                &["two", "256 MB", "1.5 GB", "477.67 %"],
+                &["three", "254 MB", "1.5 GB", "504.67 %"],
+                &["four", "329 MB", "1.6 GB", "540.00 %"],
             ],
         )])
     };

@@ -6,7 +6,6 @@
 mod fio;
 pub mod identity;
 mod ledger;
-mod network;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -20,12 +19,9 @@ pub use crate::finding::{Rule, all};
 const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
     fio::check,
     tools::check,
-    network::check,
     identity::product::check,
     identity::little::check,
     table::copies::check,
-    identity::made::check,
-    identity::shown::check,
     table::ratios::check,
 ];
 

@@ -21,10 +21,7 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
     if text.len() > LONGEST || !text.bytes().any(|byte| byte.is_ascii_digit() || byte == 0xef) {
         return Some(cell);
     }
-    let mut found = number::quantities_in(spot.index(), text, style);
-    if found.is_empty() {
-        found.extend(of_other_unit(spot.index(), text, style));
-    }
+    let found = number::quantities_in(spot.index(), text, style);
     if let Some(named) = named_figures(text, &found) {
         cell.more = named.into_iter().map(|one| shifted(one, spot)).collect();
         return Some(cell);
@@ -78,26 +75,6 @@ fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
     (named.len() >= 2 && text[from..].trim().is_empty()).then_some(named)
 }
 
-/// `39.6W`, `6.12Gb`: a number with a unit that is not known is one of its kind; `2U`, `3rd`, `7nm` are names.
-fn of_other_unit(line: usize, text: &str, style: Style) -> Option<Quantity> {
-    let bare = text.trim_end_matches(['*', '`', ' ']);
-    let end = bare.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len();
-    let number = &bare[..end];
-    let is_unit =
-        (1..=4).contains(&(bare.len() - end)) && number.ends_with(|last: char| last.is_ascii_digit());
-    let is_measured = number.contains(['.', ','])
-        || number.trim_start_matches(['*', '`', '~']).len() >= 3
-        || &bare[end..] == "W";
-    match number::quantities_in(line, number, style).as_slice() {
-        [only] if is_unit && is_measured && only.figure.spot.end as usize == end => {
-            let mut only = *only;
-            only.figure.spot.end = u32::try_from(bare.len()).ok()?;
-            Some(only)
-        }
-        _ => None,
-    }
-}
-
 /// Whether a text is a figure and nothing else, as far as words go.
 pub(super) fn is_figure(text: &str) -> bool {
     read(Spot::default(), text, SPACES).is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
@@ -114,22 +91,6 @@ pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>) -> (Style, bool) 
         point |= shown == Shows::Point;
     }
     (Style { decimal_comma: comma && !point, spaces: true }, comma == point)
-}
-
-/// Whether all points of a column may group thousands: each stands before exactly three digits, and nothing of a thousand or
-/// more is printed without.
-pub(super) fn groups_by_points<'t>(column: impl Iterator<Item = &'t str>) -> bool {
-    let mut some = false;
-    for text in column {
-        let from = text.find(|letter: char| letter.is_ascii_digit()).unwrap_or(text.len());
-        let digits = text[from..].bytes().take_while(u8::is_ascii_digit).count();
-        match number::shows(text) {
-            Shows::Either if text[from + digits..].starts_with('.') => some = true,
-            Shows::Nothing if digits <= 3 => {}
-            _ => return false,
-        }
-    }
-    some
 }
 
 #[derive(PartialEq)]

@@ -1,10 +1,10 @@
 //! From cells in lines to a table: heads of several lines joined, shares in a row of their own joined to the row above, units
 //! of heads given to the cells below. Every shape of table comes through here.
 
-use super::cell::{self, SPACES};
+use super::cell;
 use super::{Cell, Column, MOST_COLUMNS, MOST_ROWS, Row, Table, units};
-use crate::number::{Hedge, Measure, Quantity, Shows, Style, Unit, shows};
-use crate::page::{Page, Spot, Unread};
+use crate::number::{Hedge, Measure, Quantity, Shows, Unit, shows};
+use crate::page::{Page, Spot};
 use iotax_units::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -28,9 +28,6 @@ pub(super) fn trimmed(line: usize, text: &str, bytes: Range<usize>, edge: fn(cha
     let start = bytes.start + (piece.len() - piece.trim_start_matches(edge).len());
     Spot::new(line, start..start.max(bytes.start + piece.trim_end_matches(edge).len()))
 }
-
-/// Columns and places of figures that may be thousands or decimals.
-type Open = Vec<(usize, Spot)>;
 
 impl Grid {
     fn width(&self) -> usize {
@@ -57,32 +54,11 @@ impl Grid {
         }
     }
 
-    /// Rows that lost their label to a cell that went over several rows, pushed back under the columns of the row above.
-    pub fn shifted(&mut self, page: &Page) {
-        let unit = |spot: &Spot| Some(cell::read(*spot, page.quote(*spot), SPACES)?.figure?.unit);
-        let mut above: Option<Vec<Spot>> = None;
-        for row in &mut self.rows {
-            let last_is_empty = row.cells.last().is_some_and(|spot| page.quote(*spot).is_empty());
-            let first = row.cells.first().and_then(unit).is_some();
-            let fits = |above: &&Vec<Spot>| {
-                let alike = |(own, other): (&Spot, &Spot)| unit(own) == unit(other);
-                above.len() == row.cells.len() && row.cells.iter().zip(&above[1..]).all(alike)
-            };
-            match above.as_ref().filter(|_| last_is_empty && first).filter(fits) {
-                Some(above) => {
-                    row.cells.rotate_right(1);
-                    row.cells[0] = above[0];
-                }
-                None => above = Some(row.cells.clone()).filter(|cells| cells.len() > 2 && !first),
-            }
-        }
-    }
-
-    /// The table that it is, and what of it was not read; `None` where nothing is in it.
-    pub fn table(&self, page: &Page, title: Option<String>) -> Option<(Table, Option<Unread>)> {
+    /// The table that it is; `None` where nothing is in it.
+    pub fn table(&self, page: &Page, title: Option<String>) -> Option<Table> {
         let width = self.width();
         let mut heads = join_heads(&self.heads, width);
-        let (cells, mut open) = self.cells(page, width);
+        let cells = self.cells(page, width);
         let measures: Vec<Option<Measure>> = heads.iter().map(|head| units::of_head(head)).collect();
         // Whether the first column is of labels; rates are none.
         let first = usize::from(!all_rates(&cells, *measures.first()?));
@@ -99,58 +75,31 @@ impl Grid {
             }
         }
         rows.iter_mut().for_each(|row| give_units(row, &measures[first..]));
-        open.retain(|(column, _)| *column >= first);
         let some = rows.iter().any(|row| row.cells.iter().any(Option::is_some));
         let columns: Vec<Column> = heads.split_off(first).into_iter().map(|head| Column { head }).collect();
         let corner = heads.pop().unwrap_or_default();
-        let open = open_figures(page, &open);
         let lines = self.lines.clone();
-        (some && !columns.is_empty()).then_some((Table { lines, title, corner, columns, rows }, open))
+        (some && !columns.is_empty()).then_some(Table { lines, title, corner, columns, rows })
     }
 
-    /// All cells, read in the style that their column shows, and where those stand that may be thousands or decimals.
-    fn cells(&self, page: &Page, width: usize) -> (Vec<Vec<Option<Cell>>>, Open) {
+    /// All cells, read in the style that their column shows. In a table with decimal commas `8.412` may be thousands:
+    /// where its column does not tell, it is not read.
+    fn cells(&self, page: &Page, width: usize) -> Vec<Vec<Option<Cell>>> {
         let of_column = |column: usize| {
             self.rows.iter().map(move |row| row.cells.get(column).map_or("", |spot| page.quote(*spot)))
         };
-        let mut styles: Vec<_> = (0..width).map(|column| cell::style(of_column(column))).collect();
+        let styles: Vec<_> = (0..width).map(|column| cell::style(of_column(column))).collect();
         let comma = styles.iter().any(|(style, _)| style.decimal_comma);
-        if comma && !(0..width).any(|column| of_column(column).any(|text| shows(text) == Shows::Point)) {
-            // `8.412` beside `34,0 %`: the point is no decimal sign of this table.
-            for (column, style) in styles.iter_mut().enumerate() {
-                if style.1 && cell::groups_by_points(of_column(column)) {
-                    *style = (Style { decimal_comma: true, spaces: true }, false);
-                }
-            }
-        }
-        let mut open = Vec::new();
-        let mut read = |row: &Line, column: usize| {
+        let read = |row: &Line, column: usize| {
             let spot = *row.cells.get(column)?;
             let (style, unsure) = styles[column];
-            let mut cell = cell::read(spot, page.quote(spot), style)?;
-            if comma && unsure && shows(page.quote(spot)) == Shows::Either {
-                if cell.figure.is_some() || cell.share.is_some() {
-                    open.push((column, spot));
-                }
-                cell = Cell { spot, figure: None, share: None, more: Box::default() };
-            }
-            Some(cell)
+            let cell = cell::read(spot, page.quote(spot), style)?;
+            let open = comma && unsure && shows(page.quote(spot)) == Shows::Either;
+            let unread = Cell { spot, figure: None, share: None, more: Box::default() };
+            Some(if open { unread } else { cell })
         };
-        let cells =
-            self.rows.iter().map(|row| (0..width).map(|column| read(row, column)).collect()).collect();
-        (cells, open)
+        self.rows.iter().map(|row| (0..width).map(|column| read(row, column)).collect()).collect()
     }
-}
-
-/// What is told of figures that may be thousands or decimals.
-fn open_figures(page: &Page, open: &[(usize, Spot)]) -> Option<Unread> {
-    let (first, last) = (open.first()?.1, open.last()?.1);
-    let why = format!(
-        "{} may be thousands or decimals: the table has decimal commas, and nothing tells which these {} are",
-        page.quote(first),
-        if open.len() == 1 { "digits" } else { "figures" }
-    );
-    Some(page.unread(first.index()..last.index() + 1, why))
 }
 
 /// The heads of all columns: of several lines joined, the upper ones going on to the right over cells without one.
@@ -186,7 +135,7 @@ fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
 
 /// Over how many columns the upper line of heads goes: where the lower one repeats (`IOPS | BW | IOPS | BW`) and the upper one has
 /// one text over several cells (`4K | random read | 4K | random write`), so that only both cells of it tell the columns apart.
-pub(super) fn period(upper: &[String], lower: &[String]) -> Option<usize> {
+fn period(upper: &[String], lower: &[String]) -> Option<usize> {
     let (upper, lower) = (upper.get(1..)?, lower.get(1..)?);
     let unique: HashSet<_> = upper.iter().zip(lower).collect();
     if upper.len() != lower.len() || unique.len() == lower.len() {

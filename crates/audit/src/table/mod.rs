@@ -2,9 +2,7 @@
 //! cells in lines, [`grid`] makes tables of them. A new shape is one file and one entry in [`ALL`].
 
 mod cell;
-mod delimited;
 mod grid;
-mod markup;
 mod pipe;
 mod spaced;
 mod stacked;
@@ -27,8 +25,6 @@ struct Shape {
 /// All shapes. Where two may begin at a line, the earlier is tried first.
 const ALL: &[Shape] = &[
     Shape { begins: pipe::begins, find: pipe::find },
-    Shape { begins: markup::begins, find: markup::find },
-    Shape { begins: delimited::has_signs, find: delimited::signs },
     Shape { begins: spaced::begins, find: spaced::find },
     Shape { begins: stacked::begins, find: stacked::find },
 ];
@@ -40,8 +36,6 @@ struct Ask<'a> {
     floor: usize,
     /// Index of the line behind the last that may be of a table.
     end: usize,
-    /// Whether it is within a fenced block of code.
-    fenced: bool,
 }
 
 /// Tables that a shape found, and the index of the line up to which it need not be asked again.
@@ -135,7 +129,7 @@ impl Scanner<'_> {
         let (mut at, mut floor) = (from, from);
         while at < end {
             self.fence(at);
-            let next = self.ask(&Ask { page: self.page, at, floor, end, fenced: self.fenced }, &mut settled);
+            let next = self.ask(&Ask { page: self.page, at, floor, end }, &mut settled);
             if next > at {
                 (floor, self.behind) = (next, next);
                 (at + 1..next).for_each(|line| self.fence(line));
@@ -161,7 +155,7 @@ impl Scanner<'_> {
     }
 
     /// Takes a table, or says why not; the line behind it.
-    fn add(&mut self, mut grid: Grid) -> usize {
+    fn add(&mut self, grid: Grid) -> usize {
         let (page, lines) = (self.page, grid.lines.clone());
         let behind = self.behind.min(lines.start);
         let title = title::above(page, lines.start, behind, self.fenced).or_else(|| {
@@ -174,10 +168,7 @@ impl Scanner<'_> {
             self.scanned.unread.push(page.unread(lines.clone(), why));
             self.scanned.refused.push(lines.clone());
         } else {
-            grid.shifted(page);
-            let (table, open) = grid.table(page, title).unzip();
-            self.scanned.tables.extend(table);
-            self.scanned.unread.extend(open.flatten());
+            self.scanned.tables.extend(grid.table(page, title));
         }
         lines.end
     }

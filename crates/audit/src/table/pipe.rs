@@ -1,7 +1,7 @@
 //! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes, the boxes that databases and
 //! consoles draw.
 
-use super::grid::{Grid, Line, period, plain, trimmed};
+use super::grid::{Grid, Line, plain, trimmed};
 use super::{Ask, Found, MOST_ROWS, cell};
 use crate::number::{self, Unit};
 use crate::page::{Page, Spot};
@@ -20,29 +20,21 @@ enum Kind {
     Cells(Vec<Spot>, bool),
     /// `|---|---|`: how many columns it rules; whether it is a box's.
     Rule(usize, bool),
-    /// A piece of a row that the page broke: its cells are in the last line of the row.
-    Piece,
 }
 
 struct Run<'a> {
     page: &'a Page,
     at: usize,
     lines: Vec<Kind>,
-    /// Columns of the last rule of Markdown.
-    wide: usize,
 }
 
 pub(super) fn find(ask: &Ask) -> Found {
-    let mut run = Run { page: ask.page, at: ask.at, lines: Vec::new(), wide: 0 };
+    let mut run = Run { page: ask.page, at: ask.at, lines: Vec::new() };
     // Lines of the Markdown table that is open.
     let mut open = None;
     loop {
         let line = ask.at + run.lines.len();
         let Some(kind) = (line < ask.end).then(|| kind(ask.page, line)).flatten() else { break };
-        let kind = run.joined(ask, line, kind);
-        if let Kind::Rule(columns, false) = kind {
-            run.wide = columns;
-        }
         let last = run.lines.last_mut();
         if last.as_deref().is_some_and(|head| begins_table(head, &kind)) {
             open = Some(0);
@@ -121,29 +113,6 @@ fn split(line: usize, text: &str, start: usize) -> Vec<Spot> {
 }
 
 impl Run<'_> {
-    /// A row of Markdown that a page broke after its pipes, `| a | 1 |`, `2 |`, `3 |`, with the cells of the lines below: it stands on
-    /// its last line.
-    fn joined(&mut self, ask: &Ask, line: usize, kind: Kind) -> Kind {
-        let mut all = match &kind {
-            Kind::Cells(cells, true) if cells.len() < self.wide => cells.clone(),
-            _ => return kind,
-        };
-        let mut next = line + 1;
-        while all.len() < self.wide && next < ask.end {
-            let text = ask.page.line(next).trim_end();
-            if !text.ends_with('|') || text.starts_with('|') {
-                break;
-            }
-            all.extend(split(next, text, 0));
-            next += 1;
-        }
-        if all.len() != self.wide {
-            return kind;
-        }
-        self.lines.extend((line + 1..next).map(|_| Kind::Piece));
-        Kind::Cells(all, true)
-    }
-
     fn cells(&self, at: usize) -> Option<&[Spot]> {
         match self.lines.get(at)? {
             Kind::Cells(cells, _) => Some(cells),
@@ -198,17 +167,13 @@ impl Run<'_> {
                 (Kind::Rule(_, boxed), before)
                     if self.is_below_heads(at) && !(*boxed && before.is_some()) =>
                 {
-                    let Some((heads, mut texts)) = self.heads(top, at, *boxed) else { continue };
+                    let Some((heads, texts)) = self.heads(top, at, *boxed) else { continue };
                     // Heads of a second table were rows of the first.
                     if let Some(before) = before {
                         before.rows.retain(|row| row.line < heads);
                         before.lines.end = heads;
                     }
                     top = at + 1;
-                    if let Some(second) = self.second_heads(top, &texts).filter(|_| !boxed) {
-                        texts.push(second);
-                        top += 1;
-                    }
                     grids.push(Grid { lines: heads..self.at + top, heads: texts, rows: Vec::new() });
                 }
                 _ => {}
@@ -229,24 +194,6 @@ impl Run<'_> {
         let empty = |column: usize| lines.iter().all(|line| line[column].is_empty());
         let drawing = boxed && (figures() || (1..columns).any(empty));
         (count > 0 && !drawing).then_some((self.at + rule - count, lines))
-    }
-
-    /// A second line of heads, which Markdown only allows behind the rule: no label, words in all other cells, figures below; the
-    /// heads above go on over several columns, or it repeats below them.
-    fn second_heads(&self, at: usize, heads: &[Vec<String>]) -> Option<Vec<String>> {
-        let (cells, [above]) = (self.cells(at)?, heads) else { return None };
-        let own = self.texts(cells);
-        let unlabelled = own.first().is_some_and(|label| label.is_empty() || *label == above[0]);
-        let words = || {
-            let mut others = cells.iter().zip(&own).skip(1);
-            others.all(|(spot, text)| !text.is_empty() && !cell::is_figure(self.page.quote(*spot)))
-        };
-        let goes_on = || {
-            (2..above.len()).any(|at| above[at].is_empty() || above[at] == above[at - 1])
-                || period(above, &own).is_some()
-        };
-        let below = || self.cells(at + 1).is_some_and(|cells| self.figures(cells) > 0);
-        (own.len() == above.len() && unlabelled && words() && goes_on() && below()).then_some(own)
     }
 
     /// Whether a line without a head says enough: a label and results with their units.

@@ -1,6 +1,5 @@
 //! Laws of what importers find.
 
-use iotax_audit::import::command::Command;
 use iotax_audit::import::json_formats::JsonFormat;
 use iotax_audit::import::{Format, Imported, Output, Reading, Said};
 use iotax_audit::number::Figure;
@@ -72,13 +71,8 @@ pub fn figures_stand_where_they_say(page: &Page, imported: &Imported) -> usize {
                 within(page, figure.spot);
             });
         }
-        match &output.said {
-            Said::Command(command) => words(page, command),
-            Said::JobFile(file) => {
-                let entries = file.sections.iter().flat_map(|section| &section.entries);
-                entries.for_each(|entry| within(page, entry.spot));
-            }
-            _ => {}
+        if let Said::Asked(jobs) = &output.said {
+            assert!(jobs.iter().all(|job| job.line < page.len()), "{jobs:?}");
         }
     }
     listed(page, &imported.unread);
@@ -126,17 +120,4 @@ fn figures_of(reading: &Reading) -> impl Iterator<Item = &Figure> {
     let percentiles = reading.percentiles_ns.iter().map(|(_, figure)| figure);
     let others = reading.others.iter().map(|other| &other.figure);
     plain.into_iter().flatten().chain(percentiles).chain(others)
-}
-
-fn words(page: &Page, command: &Command) {
-    within(page, command.spot);
-    assert!(command.line < page.len());
-    for word in &command.words {
-        within(page, word.spot);
-        let quoted = page.quote(word.spot);
-        let whole = word.text.chars().all(|letter| quoted.contains(letter));
-        assert!(!quoted.is_empty() && whole, "{word:?} of {quoted:?}");
-    }
-    command.options.iter().for_each(|entry| within(page, entry.spot));
-    command.more.iter().for_each(|command| words(page, command));
 }

@@ -11,7 +11,6 @@ use html5gum::{DefaultEmitter, Token, Tokenizer};
 
 pub(crate) use rows::Rows;
 
-/// The container's entry in the family.
 pub const CONTAINER: Container =
     Container { name: "HTML", knows: |bytes| knows(bytes), read: |name, bytes| vec![read(name, bytes)] };
 

@@ -2,9 +2,9 @@
 //! in JSON. Tolerant: what is published may be cut or retyped.
 
 use super::Asked;
-use crate::import::cut::{Line, walk};
+use crate::import::cut::walk;
 use crate::import::{Format, Found, Said};
-use crate::page::{Page, Spot};
+use crate::page::Page;
 use iotax_units::fio::{self, printed_size};
 
 pub(crate) const FORMAT: Format = Format {
@@ -17,64 +17,21 @@ pub(crate) const FORMAT: Format = Format {
 /// Options as they are told: key, value; of a key that comes twice the last counts.
 pub(crate) type Options = Vec<(String, String)>;
 
-/// A job file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JobFile {
-    /// Its sections, `global` among them, in their order.
-    pub sections: Vec<Section>,
-}
-
-/// A section of a job file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Section {
-    /// What stands in its brackets.
-    pub name: String,
-    /// Index of its line.
-    pub line: usize,
-    /// Its options in their order.
-    pub entries: Vec<Entry>,
-}
-
-/// An option of a job file or a command line.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// `bs`, without dashes.
-    pub key: String,
-    /// `4k`; `None` of a bare `time_based`.
-    pub value: Option<String>,
-    /// Where both stand.
-    pub spot: Spot,
-}
-
-impl JobFile {
-    /// What each job is asked, with what the global sections before it say.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        let sections = self.sections.iter().map(|section| {
-            (section.name.as_str(), section.line, section.entries.iter().map(Entry::plain).collect())
-        });
-        with_globals(sections)
-    }
-}
+/// A name, the index of its line, its options.
+pub(crate) type Section = (String, usize, Options);
 
 /// What jobs are asked by their options and those of each `global` before them.
-pub(crate) fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)>) -> Vec<Asked> {
+pub(crate) fn with_globals(sections: Vec<Section>) -> Vec<Asked> {
     let mut global = Options::new();
     let mut all = Vec::new();
     for (name, line, own) in sections {
         if name == "global" {
             global.extend(own);
         } else {
-            all.push(asked(name, line, &global.iter().cloned().chain(own).collect()));
+            all.push(asked(&name, line, &global.iter().cloned().chain(own).collect()));
         }
     }
     all
-}
-
-impl Entry {
-    /// Key and value; a bare option is `1`.
-    pub(crate) fn plain(&self) -> (String, String) {
-        (self.key.clone(), self.value.clone().unwrap_or_else(|| "1".to_owned()))
-    }
 }
 
 /// What options ask of a job, as far as they say it.
@@ -120,21 +77,21 @@ const SOON: usize = 32;
 const EMPTY: usize = 4;
 
 fn read(page: &Page, line: usize) -> Option<Found> {
-    let mut file = JobFile { sections: Vec::new() };
+    let mut sections: Vec<Section> = Vec::new();
     let mut core = 0;
     let end = walk(page, line, page.len(), |here, at| {
         let text = without_comment(here.text);
         if let Some(name) = header(text) {
-            file.sections.push(Section { name: name.to_owned(), line: at, entries: Vec::new() });
-        } else if let Some(entry) = entry(here, text.trim()) {
-            core += usize::from(CORE.split(' ').any(|key| key == entry.key));
-            file.sections.last_mut()?.entries.push(entry);
+            sections.push((name.to_owned(), at, Options::new()));
+        } else if let Some((key, value)) = entry(text.trim()) {
+            core += usize::from(CORE.split(' ').any(|one| one == key));
+            sections.last_mut()?.2.push((key, value));
         } else {
             return text.trim().is_empty().then_some(false);
         }
-        (core > 0 || (at - line < SOON && file.sections.len() <= EMPTY)).then_some(true)
+        (core > 0 || (at - line < SOON && sections.len() <= EMPTY)).then_some(true)
     });
-    (core >= 2).then(|| Found::whole(Said::JobFile(Box::new(file)), end))
+    (core >= 2).then(|| Found::whole(Said::Asked(with_globals(sections)), end))
 }
 
 /// The name of `[global]`, alone on its line, without what lists and JSON have in brackets.
@@ -152,14 +109,14 @@ fn without_comment(line: &str) -> &str {
     [" #", "\t#", " ;", "\t;"].iter().filter_map(|sign| line.find(sign)).min().map_or(line, |at| &line[..at])
 }
 
-/// `bs=4k`, or a bare `time_based`.
-fn entry(line: &Line, text: &str) -> Option<Entry> {
+/// `bs=4k`; a bare `time_based` is `1`.
+fn entry(text: &str) -> Option<(String, String)> {
     let (key, value) = fio::option(text);
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     let named =
         key.len() <= 40 && key.bytes().all(letter) && key.starts_with(|one: char| one.is_ascii_lowercase());
     let known = named && (value.is_some() || is_flag(key));
-    known.then(|| Entry { key: key.to_owned(), value: value.map(str::to_owned), spot: line.spot(text) })
+    known.then(|| (key.to_owned(), value.unwrap_or("1").to_owned()))
 }
 
 pub(crate) fn is_flag(key: &str) -> bool {

@@ -2,7 +2,7 @@
 //! in KiB; what is divided there is cut off, not rounded.
 
 use super::job_file::{self, Options};
-use super::{Asked, Cpu, Direction, Disk, Fio, Form, Issued, Job, Latency, Percentiles, Samples, Version};
+use super::{Asked, Cpu, Direction, Fio, Form, Issued, Job, Latency, Percentiles, Version};
 use super::{MOST_JOBS, index_of};
 use crate::import::Said;
 use crate::import::json_formats::JsonFormat;
@@ -95,7 +95,6 @@ impl Reader<'_> {
         }
         let printed = node.get("timestamp_ms").and_then(Node::whole);
         self.fio.jobs[first..].iter_mut().for_each(|job| job.printed_ms = printed);
-        elements(node, "disk_util").iter().for_each(|disk| self.disk(disk));
     }
 
     fn job(&mut self, node: &Node, global: &Options, ended: Option<&str>, client: bool) {
@@ -112,7 +111,6 @@ impl Reader<'_> {
             group: whole("groupid"),
             began_ms: whole("job_start"),
             error: self.exact(node, "error"),
-            target_depth: self.exact(node, "latency_depth"),
             ..Job::default()
         };
         let mut mixed = None;
@@ -129,7 +127,9 @@ impl Reader<'_> {
                 self.direction(way, one, &mut job);
             }
         }
-        self.of_all_ways(node, &mut job);
+        if let (Some(user), Some(system)) = (self.exact(node, "usr_cpu"), self.exact(node, "sys_cpu")) {
+            job.cpu = Some(Cpu { user, system, switches: self.exact(node, "ctx") });
+        }
         let threads = self.exact(node, "job_runtime");
         job.jobs = threads.and_then(|threads| jobs_of(&job, threads.value));
         if job.options.iter().any(|(key, _)| !PLACE.contains(&key.as_str())) {
@@ -139,35 +139,8 @@ impl Reader<'_> {
         self.fio.jobs.extend(mixed);
     }
 
-    fn of_all_ways(&self, node: &Node, job: &mut Job) {
-        if let (Some(user), Some(system)) = (self.exact(node, "usr_cpu"), self.exact(node, "sys_cpu")) {
-            job.cpu = Some(Cpu { user, system, switches: self.exact(node, "ctx") });
-        }
-        for (depth, share) in members(node, "iodepth_level") {
-            let depth = depth.trim_start_matches(">=").parse::<u64>();
-            if let (Ok(depth), Some(share)) = (depth, self.share(share, LEAST_DEPTH)) {
-                job.depths.push((depth, share));
-            }
-        }
-        for (key, unit) in [("latency_ns", 1.0), ("latency_us", 1e3), ("latency_ms", 1e6)] {
-            for (edge, share) in members(node, key) {
-                let edge = if edge.starts_with('>') { Ok(f64::INFINITY) } else { edge.parse::<f64>() };
-                let share = self.share(share, LEAST_BUCKET).filter(|share| share.value > 0.0);
-                if let (Ok(edge), Some(share)) = (edge, share) {
-                    job.buckets.push((edge * unit, share));
-                }
-            }
-        }
-    }
-
     fn exact(&self, node: &Node, key: &str) -> Option<Figure> {
         self.printed.exact(node.get(key), 1.0)
-    }
-
-    /// A share in percent. fio prints what is not nothing as no less than `least`.
-    fn share(&self, node: &Node, least: f64) -> Option<Figure> {
-        let share = self.printed.exact(Some(node), 1.0)?;
-        Some(if share.value == least { Figure { low: 0.0, ..share } } else { share })
     }
 
     /// Takes one way into a job; nothing for a way that nothing went.
@@ -201,8 +174,6 @@ impl Reader<'_> {
         (made.slat, made.clat, made.lat) = (slat, clat, lat);
         made.percentiles = of_clat.or(of_lat).or(of_slat);
         made.histogram = made.percentiles.as_ref().map_or(Vec::new(), |chosen| bins(node, chosen.of));
-        made.bandwidth_samples = self.samples(node, BANDWIDTH_SAMPLES, KIB);
-        made.iops_samples = self.samples(node, IOPS_SAMPLES, 1.0);
         job.directions.push(made);
     }
 
@@ -240,32 +211,6 @@ impl Reader<'_> {
         (all(), (!points.is_empty()).then_some(Percentiles { of, points }))
     }
 
-    fn samples(&self, node: &Node, keys: [&str; 5], unit: f64) -> Option<Samples> {
-        let [min, max, mean, deviation, count] = keys;
-        if node.get(count).and_then(Node::number) == Some(0.0) || nothing(node, &[min, max, mean]) {
-            return None;
-        }
-        Some(Samples {
-            min: self.printed.cut(node.get(min), unit)?,
-            max: self.printed.cut(node.get(max), unit)?,
-            mean: self.printed.exact(node.get(mean), unit)?,
-            deviation: self.printed.exact(node.get(deviation), unit),
-            count: self.exact(node, count),
-        })
-    }
-
-    fn disk(&mut self, node: &Node) {
-        let Some(name) = node.get("name").and_then(Node::said) else { return };
-        let disk = Disk {
-            name: name.into_owned(),
-            line: self.printed.line(node.bytes.start),
-            ios: ["read_ios", "write_ios"].map(|key| self.exact(node, key)),
-            ticks: ["read_ticks", "write_ticks"].map(|key| self.exact(node, key)),
-            aggregates: node.get("aggr_read_ios").is_some(),
-        };
-        self.fio.disks.push(disk);
-    }
-
     /// Notes what a job was asked; where jobs of one name were asked different things, what they agree in.
     fn asked(&mut self, asked: Asked) {
         let room = self.fio.asked.len() < MOST_JOBS;
@@ -283,13 +228,6 @@ impl Reader<'_> {
         }
     }
 }
-
-/// fio prints less than this as this, of depths and of buckets.
-pub(super) const LEAST_DEPTH: f64 = 0.1;
-pub(super) const LEAST_BUCKET: f64 = 0.01;
-
-const BANDWIDTH_SAMPLES: [&str; 5] = ["bw_min", "bw_max", "bw_mean", "bw_dev", "bw_samples"];
-const IOPS_SAMPLES: [&str; 5] = ["iops_min", "iops_max", "iops_mean", "iops_stddev", "iops_samples"];
 
 /// Where a client's job ran stands among its options.
 const PLACE: [&str; 2] = ["hostname", "port"];

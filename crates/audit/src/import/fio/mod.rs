@@ -15,12 +15,10 @@ use super::workload::{Reading, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
 
-/// fio's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// 3 of `fio-3.16`.
     pub major: u32,
-    /// 16 of it.
     pub minor: u32,
 }
 
@@ -50,7 +48,6 @@ pub(crate) enum Form {
     Excerpt,
 }
 
-/// One output of fio.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fio {
     pub(crate) form: Form,
@@ -60,31 +57,24 @@ pub struct Fio {
     pub(crate) started: bool,
     pub(crate) asked: Vec<Asked>,
     pub(crate) eta: Option<Eta>,
-    /// Jobs, or groups of them.
     pub jobs: Vec<Job>,
-    /// `Run status group`.
     pub(crate) statuses: Vec<Status>,
-    /// `Disk stats`.
-    pub(crate) disks: Vec<Disk>,
 }
 
 /// `name: (g=0): rw=randrw, bs=(R) 4096B-4096B, ..., ioengine=libaio, iodepth=1`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Asked {
-    pub(crate) name: String,
-    pub(crate) line: usize,
-    /// `randread`.
-    pub(crate) rw: Option<String>,
+pub struct Asked {
+    pub name: String,
+    pub line: usize,
+    pub rw: Option<String>,
     /// Least and most bytes of an I/O by way: reads, writes, trims.
-    pub(crate) bs: [Option<(u64, u64)>; 3],
-    /// `libaio`.
-    pub(crate) ioengine: Option<String>,
-    pub(crate) iodepth: Option<u64>,
+    pub bs: [Option<(u64, u64)>; 3],
+    pub ioengine: Option<String>,
+    pub iodepth: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Eta {
-    pub(crate) line: usize,
     pub(crate) bytes_per_second: [Option<Figure>; 3],
     pub(crate) done: Option<f64>,
 }
@@ -97,7 +87,6 @@ pub struct Job {
     pub(crate) group: Option<u64>,
     /// How many jobs reported in it.
     pub jobs: Option<u64>,
-    /// `err= 0`.
     pub(crate) error: Option<Figure>,
     /// When it ended, as printed.
     pub ended: Option<String>,
@@ -111,14 +100,8 @@ pub struct Job {
     pub(crate) options: Vec<(String, String)>,
     /// Reads, writes, trims, as far as there were.
     pub(crate) directions: Vec<Direction>,
-    /// Shares of I/Os up to an upper edge in nanoseconds (the last is open: infinity), in percent.
-    pub(crate) buckets: Vec<(f64, Figure)>,
     pub(crate) cpu: Option<Cpu>,
-    /// `IO depths`: depth (`>=64` is 64), percent.
-    pub(crate) depths: Vec<(u64, Figure)>,
     pub(crate) issued: Option<Issued>,
-    /// `depth=32` of the `latency` line.
-    pub(crate) target_depth: Option<Figure>,
     pub(crate) host: Option<String>,
     /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it mixes.
     pub(crate) aggregate: bool,
@@ -158,10 +141,6 @@ pub(crate) struct Direction {
     pub(crate) lat: Option<Latency>,
     /// Percentiles: of the completions, where several latencies have them.
     pub(crate) percentiles: Option<Percentiles>,
-    /// `bw (MiB/s): min= ...`, in bytes a second.
-    pub(crate) bandwidth_samples: Option<Samples>,
-    /// `iops : min= ...`.
-    pub(crate) iops_samples: Option<Samples>,
     /// JSON's `total_ios`.
     pub(crate) ios: Option<Figure>,
     /// JSON+'s histogram of the latency that `percentiles` are of: nanoseconds, count. Empty where it was not printed.
@@ -184,22 +163,11 @@ pub(crate) struct Percentiles {
     pub(crate) points: Vec<(f64, Figure)>,
 }
 
-/// What fio's sampler saw every 500 ms.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Samples {
-    pub(crate) min: Figure,
-    pub(crate) max: Figure,
-    pub(crate) mean: Figure,
-    pub(crate) deviation: Option<Figure>,
-    pub(crate) count: Option<Figure>,
-}
-
 /// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Status {
     pub(crate) group: Option<u64>,
     pub(crate) way: Way,
-    pub(crate) line: usize,
     /// All together, of 1024 and of 1000.
     pub(crate) bandwidth: [Option<Figure>; 2],
     pub(crate) slowest: [Option<Figure>; 2],
@@ -207,18 +175,6 @@ pub(crate) struct Status {
     pub(crate) io: [Option<Figure>; 2],
     /// Milliseconds: the shortest run, the longest.
     pub(crate) runtime_ms: [Option<Figure>; 2],
-}
-
-/// What the kernel counted of a disk: reads, writes.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Disk {
-    /// `nvme0n1`.
-    pub(crate) name: String,
-    pub(crate) line: usize,
-    pub(crate) ios: [Option<Figure>; 2],
-    pub(crate) ticks: [Option<Figure>; 2],
-    /// Whether it stands on other disks (`aggrios` is told).
-    pub(crate) aggregates: bool,
 }
 
 pub(crate) fn index_of(way: Way) -> usize {
@@ -268,9 +224,6 @@ impl Fio {
             }
             say(Metric::Total, Unit::Bytes, &status.io);
             say(Metric::Runtime, Unit::Nanoseconds, &status.runtime_ms.map(of_ms));
-        }
-        for figures in self.disks.iter().flat_map(|disk| [&disk.ios, &disk.ticks]) {
-            say(Metric::DiskStatistic, Unit::Things, figures);
         }
     }
 
@@ -337,11 +290,9 @@ impl Job {
     fn figures(&self, say: &mut Say) {
         say(Metric::Other, Unit::Things, &[self.error]);
         self.directions.iter().for_each(|direction| direction.figures(say));
-        self.buckets.iter().for_each(|(_, share)| say(Metric::Bucket, Unit::Percent, &[Some(*share)]));
         if let Some(cpu) = &self.cpu {
             say(Metric::Cpu, Unit::Percent, &[Some(cpu.user), Some(cpu.system)]);
         }
-        self.depths.iter().for_each(|(_, share)| say(Metric::Depth, Unit::Percent, &[Some(*share)]));
         if let Some(issued) = &self.issued {
             // JSON prints what was issued once: it stands in the direction, too.
             let told = |figure: &Option<Figure>| self.directions.iter().any(|one| one.ios == *figure);
@@ -350,7 +301,6 @@ impl Job {
                 .iter()
                 .for_each(|all| say(Metric::Issued, Unit::Things, all));
         }
-        say(Metric::Depth, Unit::Things, &[self.target_depth]);
     }
 
     /// `error 5, Input/output error` of a job that did not end well.
@@ -386,12 +336,6 @@ impl Direction {
         }
         for (_, figure) in self.percentiles.iter().flat_map(|found| &found.points) {
             say(Metric::Percentile, Unit::Nanoseconds, &[Some(*figure)]);
-        }
-        let samples = [(Unit::BytesPerSecond, self.bandwidth_samples), (Unit::PerSecond, self.iops_samples)];
-        for (unit, samples) in samples {
-            let all =
-                samples.map(|one| [Some(one.min), Some(one.max), Some(one.mean), one.deviation, one.count]);
-            say(Metric::Interval, unit, &all.unwrap_or_default());
         }
     }
 }

@@ -32,7 +32,6 @@ const DEFAULTS: &str = "invalidate=1 nrfiles=1 openfiles=1 offset=0 offset_incre
                         randrepeat=1 softrandommap=0 unlink=0 stonewall=0 startdelay=0 gtod_reduce=0 file_append=0 \
                         create_fsync=1 create_serialize=1 fsync_on_close=0 nice=0 lockmem=0 experimental_verify=0";
 
-/// Other names of options.
 const ALIASES: &str = "readwrite=rw blocksize=bs blocksize_range=bsrange nr_files=nrfiles io_limit=io_size timeout=runtime \
                        iodepth_batch_submit=iodepth_batch iodepth_batch_complete=iodepth_batch_complete_min mem=iomem \
                        ba=blockalign fadvise=fadvise_hint";

@@ -41,14 +41,11 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
     let anew = later.form == Form::Text && later.started;
-    let disk = |name: &str| before.disks.iter().find(|disk| disk.name == name);
-    let mut disks = later.disks.iter().filter_map(|later| Some((disk(&later.name)?, later)));
     !anew
         && !unlike(before.version, later.version)
         && before.jobs.len() == later.jobs.len()
         && !later.jobs.is_empty()
         && before.jobs.iter().zip(&later.jobs).all(|(before, later)| job_goes_on(before, later))
-        && disks.all(|(before, later)| rise(&before.ios, &later.ios))
         && began_once(before, later)
 }
 

@@ -1,7 +1,7 @@
 //! fio's terse output (`--minimal`): a line of values for each job, versions 2 to 5, also the short second version of fio 1.x.
 //! Latencies are in microseconds, bytes in KiB; what is whole is cut off.
 
-use super::{Cpu, Direction, Disk, Fio, Form, Job, Latency, Percentiles, Samples, Version, json};
+use super::{Cpu, Direction, Fio, Form, Job, Latency, Percentiles, Version};
 use crate::import::cut::Line;
 use crate::import::{Format, Found, Said, Way};
 use crate::number::Figure;
@@ -34,15 +34,9 @@ fn read(page: &Page, first: usize) -> Option<Found> {
         let job = layouts.find_map(|(ways, rich)| job(line, at, ways, rich));
         match job {
             Some(_) if own.zip(fio.version).is_some_and(|(own, before)| own != before) => break,
-            Some((job, disks)) => {
+            Some(job) => {
                 fio.version = fio.version.or(own);
                 fio.jobs.push(job);
-                // Each line tells the disks again.
-                let new = |disk: &Disk| {
-                    disk.name != "slaves" && fio.disks.iter().all(|known| known.name != disk.name)
-                };
-                let disks: Vec<Disk> = disks.into_iter().filter(new).collect();
-                fio.disks.extend(disks);
             }
             None if own.is_some() || line.text.split(';').count() >= LEAST => {
                 let why = "a terse line of fio whose values are not in the order of its version: cut, or a field lost";
@@ -55,8 +49,8 @@ fn read(page: &Page, first: usize) -> Option<Found> {
     (at > first).then(|| Found { said: Said::Fio(Box::new(fio)), end: at, unread })
 }
 
-/// A job and its disks, where every value that must be a share is one.
-fn job(line: Line, at: usize, ways: &[Way], rich: bool) -> Option<(Job, Vec<Disk>)> {
+/// A job, where every value that must be a share is one.
+fn job(line: Line, at: usize, ways: &[Way], rich: bool) -> Option<Job> {
     let mut values = Values { line, rest: line.text.split(';') };
     let version = values.text();
     if version != "2" {
@@ -69,19 +63,11 @@ fn job(line: Line, at: usize, ways: &[Way], rich: bool) -> Option<(Job, Vec<Disk
     }
     job.directions
         .retain(|one| [one.io, one.bandwidth, one.iops].into_iter().flatten().any(|one| one.value > 0.0));
-    job.cpu = Some(Cpu { user: values.share(0.0)?, system: values.share(0.0)?, switches: values.count() });
+    job.cpu = Some(Cpu { user: values.share()?, system: values.share()?, switches: values.count() });
     let _faults = (values.text(), values.text());
-    for depth in [1, 2, 4, 8, 16, 32, 64] {
-        job.depths.push((depth, values.share(json::LEAST_DEPTH)?));
-    }
-    let milliseconds = [2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1e3, 2e3, f64::INFINITY];
-    let edges = milliseconds[..10].iter().map(|edge| edge * 1e3).chain(milliseconds.map(|edge| edge * 1e6));
-    for edge in edges {
-        let share = values.share(json::LEAST_BUCKET)?;
-        job.buckets.extend((share.value > 0.0).then_some((edge, share)));
-    }
-    let disks = std::iter::from_fn(|| values.disk(at)).collect();
-    Some((job, disks))
+    // Depths and latency buckets.
+    (0..7 + 22).try_for_each(|_| values.share().map(drop))?;
+    Some(job)
 }
 
 struct Values<'p> {
@@ -111,11 +97,9 @@ impl<'p> Values<'p> {
         self.cut(text, unit)
     }
 
-    /// fio prints what is not nothing as no less than `least`.
-    fn share(&mut self, least: f64) -> Option<Figure> {
+    fn share(&mut self) -> Option<Figure> {
         let text = self.text().strip_suffix('%')?;
-        let share = self.line.figure(text, 1.0)?;
-        Some(if share.value == least { Figure { low: 0.0, ..share } } else { share })
+        self.line.figure(text, 1.0)
     }
 
     fn figures<const N: usize>(&mut self, unit: f64) -> [Option<Figure>; N] {
@@ -146,28 +130,11 @@ impl<'p> Values<'p> {
         let points: Vec<(f64, Figure)> = points.into_iter().flatten().collect();
         let some = !points.is_empty() && (made.clat.is_some() || made.lat.is_some());
         made.percentiles = some.then_some(Percentiles { of, points });
-        let [min, max] = self.figures(KIB);
-        let _of_all = self.text().strip_suffix('%')?;
-        let [mean, deviation] = self.figures(KIB);
-        made.bandwidth_samples = samples([min, max, mean, deviation], counts.then(|| self.count()).flatten());
-        if counts {
-            made.iops_samples = samples(self.figures(1.0), self.count());
-        }
+        // Samples of the bandwidth, with a share between them, and of the IOPS.
+        let _least_and_most = (self.text(), self.text());
+        self.text().strip_suffix('%')?;
+        self.rest.by_ref().take(if counts { 8 } else { 2 }).for_each(drop);
         Some(made)
-    }
-
-    /// `nvme0n1;44;934217;0;0;9;152472;152997;99.24%`, behind it what the disks below an md or dm device had.
-    fn disk(&mut self, line: usize) -> Option<Disk> {
-        let name = self.text();
-        let [reads, writes, _, _, reading, writing, _] = [(); 7].map(|()| self.count());
-        let told = !name.is_empty() && self.text().ends_with('%');
-        told.then(|| Disk {
-            name: name.to_owned(),
-            line,
-            ios: [reads, writes],
-            ticks: [reading, writing],
-            aggregates: self.rest.clone().next() == Some("slaves"),
-        })
     }
 }
 
@@ -175,9 +142,4 @@ impl<'p> Values<'p> {
 fn told(all: [Option<Figure>; 4]) -> Option<[Figure; 4]> {
     let [min, max, mean, deviation] = all;
     Some([min?, max?, mean?, deviation?]).filter(|all| all[..3].iter().any(|one| one.value > 0.0))
-}
-
-fn samples(all: [Option<Figure>; 4], count: Option<Figure>) -> Option<Samples> {
-    let [min, max, mean, deviation] = told(all)?;
-    Some(Samples { min, max, mean, deviation: Some(deviation), count })
 }

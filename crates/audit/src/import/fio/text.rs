@@ -74,7 +74,7 @@ impl Reader<'_> {
     }
 
     fn begins_another(&self, kind: Kind) -> bool {
-        let over = !self.fio.statuses.is_empty() || !self.fio.disks.is_empty();
+        let over = !self.fio.statuses.is_empty();
         match kind {
             Kind::Asked => !self.fio.jobs.is_empty(),
             Kind::Version => !self.fio.jobs.is_empty() || self.fio.version.is_some(),
@@ -97,12 +97,11 @@ impl Reader<'_> {
             Kind::Client => fio.version = fio.version.or_else(|| job::version_of_client(line.text)),
             Kind::Started => fio.started = true,
             Kind::Asked if fio.asked.len() < MOST_JOBS => fio.asked.extend(job::asked(line, at)),
-            Kind::Eta => fio.eta = job::eta(line, at).or(fio.eta.take()),
+            Kind::Eta => fio.eta = job::eta(line).or(fio.eta.take()),
             Kind::Job => fio.jobs.push(job::job(line, at)),
             Kind::Group => self.group = lines::group_of(line.text),
-            Kind::Status => fio.statuses.extend(job::status(line, at, self.group)),
-            Kind::Disk => fio.disks.extend(job::disk(line, at)),
-            Kind::Asked | Kind::Known | Kind::Blank | Kind::Foreign => {}
+            Kind::Status => fio.statuses.extend(job::status(line, self.group)),
+            Kind::Asked | Kind::Known | Kind::Within | Kind::Blank | Kind::Foreign => {}
             _ => {
                 if fio.jobs.is_empty() {
                     fio.form = Form::Excerpt;

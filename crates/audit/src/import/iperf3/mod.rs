@@ -13,17 +13,14 @@ use crate::number::{Figure, Unit};
 /// An output: of several processes at once, one test each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iperf3 {
-    /// Its tests.
     pub tests: Vec<Test>,
 }
 
-/// One test of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Test {
     pub(crate) line: usize,
     /// What stands before its lines: `s1:`.
     pub(crate) speaker: Option<String>,
-    /// `3.12`.
     pub version: Option<String>,
     pub(crate) bidirectional: bool,
     /// Whether its columns count datagrams rather than what was sent again.

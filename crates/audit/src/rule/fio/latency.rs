@@ -1,9 +1,9 @@
-//! Latencies of one way: their parts, their order, their percentiles and their buckets describe one distribution.
+//! Latencies of one way: their parts, their order and their percentiles describe one distribution.
 
 use super::Run;
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::Sink;
 use crate::finding::{Finding, Severity};
-use crate::import::fio::{Job, Latency, Percentiles};
+use crate::import::fio::{Latency, Percentiles};
 use crate::number::{Figure, Interval, show_ns as ms};
 use crate::rule::ledger::{Ledger, Named, named};
 
@@ -69,18 +69,13 @@ pub(super) fn parts(run: &Run, sink: &mut Sink) -> Option<()> {
 pub(super) fn order(run: &Run, sink: &mut Sink) -> Option<()> {
     let (direction, mut ledger) = (run.direction, Ledger::new(run.page, "F9"));
     let latencies = [direction.slat, direction.clat, direction.lat].into_iter().flatten();
-    let latencies = latencies.map(|one| (one.min, one.mean, one.max, Some(one.deviation)));
-    let samples = [direction.bandwidth_samples, direction.iops_samples].into_iter().flatten();
-    let samples = samples.map(|one| (one.min, one.mean, one.max, one.deviation));
-    for (min, mean, max, deviation) in latencies.chain(samples) {
-        let [min, mean, max] = [("the least", min), ("the mean", mean), ("the most", max)]
+    for one in latencies {
+        let [min, mean, max] = [("the least", one.min), ("the mean", one.mean), ("the most", one.max)]
             .map(|(name, one)| named(name, "", one));
         ledger.rising(&[min, mean, max], 0.0);
         let range = Interval { low: 0.0, high: max.figure.high - min.figure.low };
-        let deviation = deviation.map(|one| named("the standard deviation", "", one));
-        deviation
-            .into_iter()
-            .for_each(|one| ledger.within(one, range, &[min, max], || "most - least".to_owned()));
+        let deviation = named("the standard deviation", "", one.deviation);
+        ledger.within(deviation, range, &[min, max], || "most - least".to_owned());
     }
     if let Some((percentiles, latency)) = described(run) {
         let point = |figure: &Figure| named("a percentile", "", *figure);
@@ -95,43 +90,4 @@ pub(super) fn order(run: &Run, sink: &mut Sink) -> Option<()> {
     }
     ledger.settle(sink);
     Some(())
-}
-
-/// What fio counts in 32 bits in some versions: buckets and depths. A job with more I/Os begins at nothing again.
-const COUNTED: f64 = 4_294_967_296.0;
-
-/// Nanoseconds.
-const SECOND: f64 = 1e9;
-
-pub(super) fn buckets(evidence: &Evidence, sink: &mut Sink) {
-    for job in evidence.fio().flat_map(|fio| &fio.jobs) {
-        let count = job.buckets.len() as f64;
-        let sum: f64 = job.buckets.iter().map(|(_, share)| share.value).sum();
-        let failed = job.error.is_some_and(|error| error.value != 0.0);
-        // All in one place: gone in a ramp, or not counted at all.
-        let Some(issued) = issued(job).filter(|_| sum > 0.0 && !failed) else { continue };
-        // 0.01 % is printed for anything above nothing.
-        let range = Interval { low: 99.98 - 0.005 * count, high: 100.01 + 0.011 * count };
-        // What was in flight when a ramp ended is in the buckets and not in the count.
-        let depth = job.target_depth.map_or(0.0, |depth| depth.value * job.jobs.unwrap_or(1) as f64);
-        let in_ramp = 100.0 * (depth / issued.max(1.0)).min(0.05);
-        if range.has(sum) || sum > range.high && sum <= range.high + in_ramp {
-            job.buckets.iter().for_each(|(_, share)| sink.holds("F12", share));
-            continue;
-        }
-        // Some versions (3.7) leave out the buckets above a second.
-        let last = job.buckets.iter().map(|(edge, _)| *edge).fold(0.0, f64::max);
-        let mut latencies = job.directions.iter().flat_map(|one| [one.clat, one.lat]).flatten();
-        let slow = latencies.any(|one| one.max.low > SECOND);
-        let largest = job.buckets.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-        let missing = issued >= COUNTED || sum < range.low && last <= SECOND && slow;
-        let Some((_, largest)) = largest.filter(|_| !missing) else { continue };
-        let message = format!("the latency buckets make up {sum:.2} %, not 100 %");
-        let spots = job.buckets.iter().map(|(_, share)| share.spot);
-        sink.finds(Finding::new("F12", Severity::WrongFigure, largest.spot, message).against(spots));
-    }
-}
-
-fn issued(job: &Job) -> Option<f64> {
-    Some(job.issued.as_ref()?.total.iter().flatten().map(|total| total.value).sum())
 }

@@ -14,13 +14,9 @@ fn engine<'a>(fio: &'a Fio, job: &Job) -> Option<&'a str> {
     fio.asked_of(job)?.ioengine.as_deref()
 }
 
-fn is_synchronous(fio: &Fio, job: &Job) -> bool {
-    engine(fio, job).is_some_and(|engine| SYNCHRONOUS.contains(&engine))
-}
-
-/// I/Os that a job may have in flight, with the depth of one of its jobs. Where several jobs of a job file report as
-/// one, each counts with its own depth; `None` where it is open how many of each ran.
-fn most_in_flight(page: &Page, fio: &Fio, job: &Job) -> Option<(f64, u64)> {
+/// I/Os that a job may have in flight. Where several jobs of a job file report as one, each counts with its own
+/// depth; `None` where it is open how many of each ran.
+fn most_in_flight(page: &Page, fio: &Fio, job: &Job) -> Option<f64> {
     let each = |asked: &Asked| -> Option<u64> {
         let synchronous = asked.ioengine.as_deref().is_some_and(|engine| SYNCHRONOUS.contains(&engine));
         if synchronous { Some(1) } else { asked.iodepth }
@@ -31,8 +27,7 @@ fn most_in_flight(page: &Page, fio: &Fio, job: &Job) -> Option<(f64, u64)> {
     let blocks = fio.jobs.iter().filter(|other| other.group == job.group).count();
     let jobs = job.jobs?;
     if blocks >= mine.len() {
-        let depth = each(fio.asked_of(job)?)?;
-        return Some((jobs as f64 * depth as f64, depth));
+        return Some(jobs as f64 * each(fio.asked_of(job)?)? as f64);
     }
     // `...` below a job stands for more jobs like it.
     let is_many = |asked: &&Asked| page.bare(asked.line + 1).0.trim() == "...";
@@ -41,7 +36,7 @@ fn most_in_flight(page: &Page, fio: &Fio, job: &Job) -> Option<(f64, u64)> {
     let counts = |asked: &&Asked| if is_many(asked) { rest } else { 1 };
     let depths: Option<Vec<u64>> = mine.iter().map(|asked| each(asked)).collect();
     let total = mine.iter().zip(depths?).map(|(asked, depth)| counts(asked) as f64 * depth as f64).sum();
-    (many <= 1 && (many == 1 || rest == 0)).then_some((total, 1))
+    (many <= 1 && (many == 1 || rest == 0)).then_some(total)
 }
 
 /// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
@@ -49,20 +44,19 @@ pub(super) fn little(page: &Page, fio: &Fio, job: &Job, sink: &mut Sink) -> Opti
     let latency = |one: &Direction| one.lat.or(one.clat.filter(|_| one.slat.is_none()));
     let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
     let terms: Vec<Term> = terms.collect::<Option<_>>()?;
-    let (asked, depth) = most_in_flight(page, fio, job)?;
+    let asked = most_in_flight(page, fio, job)?;
     // A run of a few I/Os is mostly its ends.
     let few = |one: &Direction| {
         let ios = one.iops.zip(one.runtime_ms).map(|(iops, runtime)| iops.value * runtime.value);
         ios.is_some_and(|ios| ios < 1e3 * 20.0 * asked)
     };
-    let few = job.directions.iter().any(few);
-    // Nearly all I/Os were submitted with the depth full and nothing held the load back.
-    let submitted = |(at, share): &(u64, Figure)| *at == bucket(depth) && share.value > 99.0;
-    let full = engine(fio, job).is_some() && depth > 1 && job.depths.iter().any(submitted);
+    if job.directions.iter().any(few) {
+        return None;
+    }
     if at_one_time(job) {
-        judge(&terms, asked, full && !few, few, sink);
+        judge(&terms, asked, sink);
     } else {
-        terms.iter().for_each(|term| judge(&[*term], asked, false, few, sink));
+        terms.iter().for_each(|term| judge(&[*term], asked, sink));
     }
     Some(())
 }
@@ -78,35 +72,24 @@ fn at_one_time(job: &Job) -> bool {
     runtimes.all(|one| (one.value - first.value).abs() <= 0.02 * first.value.max(one.value))
 }
 
-/// Holds what is in flight together against the most that can be; `full` where it must be as much as that.
-fn judge(terms: &[Term], asked: f64, full: bool, few: bool, sink: &mut Sink) {
+/// Holds what is in flight together against the most that can be.
+fn judge(terms: &[Term], asked: f64, sink: &mut Sink) {
     let product = |(iops, latency): &Term| iops.interval().times(latency.interval()).scaled(1e-9);
     let sum = terms.iter().map(product).fold(Interval::exact(0.0), Interval::plus);
-    let Some((iops, latency)) = terms.first() else { return };
-    let of_term = |(iops, latency): &Term| format!("{:.0}/s * {}", iops.value, show_ns(latency.value));
-    let by =
-        || format!("{} = {:.2}", terms.iter().map(of_term).collect::<Vec<_>>().join(" + "), sum.middle());
+    let Some((_, latency)) = terms.first() else { return };
     let in_flight = sum.middle();
-    if sum.low > 1.02 * asked && !few {
+    if sum.low > 1.02 * asked {
+        let of_term = |(iops, latency): &Term| format!("{:.0}/s * {}", iops.value, show_ns(latency.value));
+        let by = terms.iter().map(of_term).collect::<Vec<_>>().join(" + ");
         let message = format!(
             "IOPS times mean latency is {in_flight:.1} in flight, but no more than {asked} can be: the figures are not of one run"
         );
-        let finding = Finding::new("F7", Severity::WrongFigure, latency.spot, message).by(by());
+        let finding = Finding::new("F7", Severity::WrongFigure, latency.spot, message);
+        let finding = finding.by(format!("{by} = {in_flight:.2}"));
         sink.finds(finding.against(terms.iter().map(|(iops, _)| iops.spot)));
-    } else if sum.high < 0.9 * asked && full {
-        let message = format!(
-            "IOPS times mean latency is {in_flight:.1} in flight where {asked} are said to be: figures of different runs, or a load that rests"
-        );
-        let finding = Finding::new("F7", Severity::Ambiguous, iops.spot, message).by(by());
-        sink.finds(finding.against(terms.iter().map(|(_, latency)| latency.spot)));
     } else if sum.high >= 0.9 * asked {
         terms.iter().flat_map(|(iops, latency)| [iops, latency]).for_each(|one| sink.holds("F7", one));
     }
-}
-
-/// The bucket of fio's distribution that a depth falls into.
-fn bucket(depth: u64) -> u64 {
-    [64, 32, 16, 8, 4, 2, 1].into_iter().find(|edge| *edge <= depth).unwrap_or(1)
 }
 
 pub(super) fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
@@ -123,29 +106,12 @@ pub(super) fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Si
     (busy >= 85.0).then(|| sink.finds(finding))
 }
 
-/// F24: most I/Os were submitted at more than half of iodepth. F25: the job ended well.
-pub(super) fn depth(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+pub(super) fn error(job: &Job, sink: &mut Sink) {
     if let Some(error) = job.error.filter(|error| error.value != 0.0) {
         let message =
             format!("the job ended with error {}: its figures are of a part of the run", error.value);
         sink.finds(Finding::new("F25", Severity::Ambiguous, error.spot, message));
     }
-    let depth = fio.asked_of(job)?.iodepth.filter(|depth| *depth > 1)?;
-    let (most, share) = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    // fio's bucket 8 is depth 8 to 15.
-    let top = if *most < 64 { 2 * most - 1 } else { u64::MAX };
-    if *most == bucket(depth) || 2 * top > depth {
-        job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
-        return None;
-    }
-    let engine = engine(fio, job).filter(|_| is_synchronous(fio, job));
-    let why =
-        engine.map(|engine| format!(": the engine {engine} has one I/O in flight a job")).unwrap_or_default();
-    let (percent, depths) = (share.value, if top > 1 { format!("{most} to {top}") } else { "1".to_owned() });
-    let message =
-        format!("iodepth {depth} was asked for, but {percent} % were submitted at depth {depths}{why}");
-    sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
-    Some(())
 }
 
 /// Whether the page compares an output with another: one of the same load stands beside it, and a figure says how they compare.

@@ -6,7 +6,6 @@ mod load;
 mod rates;
 
 use crate::evidence::{Evidence, Sink};
-use crate::finding::Finding;
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era};
 use crate::import::fio::{Direction, Fio, Form, Job, index_of};
@@ -17,14 +16,12 @@ use crate::page::Page;
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     rates::check(evidence, sink);
     [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
-    latency::buckets(evidence, sink);
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
         let _ = load::little(evidence.page, fio, job, sink);
         let _ = load::generator(evidence, fio, job, sink);
-        let _ = load::depth(fio, job, sink);
+        load::error(job, sink);
     }
     each(evidence, sink, course::end);
-    [course::steady, course::regimes].into_iter().for_each(|look| once_a_run(evidence, sink, look));
 }
 
 /// One way of a job with what it belongs to.
@@ -53,28 +50,6 @@ fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
 fn each(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&Run, &mut Sink) -> Option<()>) {
     for run in runs(evidence) {
         let _ = look(&run, sink);
-    }
-}
-
-/// Tells the worst of each run of fio, however many jobs it has and however often it is printed.
-fn once_a_run(evidence: &Evidence, sink: &mut Sink, look: fn(&Run) -> Option<(f64, Finding)>) {
-    let mut told: Vec<Vec<u64>> = Vec::new();
-    for fio in evidence.fio() {
-        let runs = fio.jobs.iter().flat_map(|job| {
-            job.directions.iter().map(move |direction| Run { page: evidence.page, fio, job, direction })
-        });
-        // The same run in text and in JSON has the same counts.
-        let counts = fio.jobs.iter().flat_map(|job| job.directions.iter().map(move |one| (job, one)));
-        let counts = counts.filter_map(|(job, one)| {
-            let issued = job.issued.and_then(|issued| issued.total[index_of(one.way)]);
-            Some(one.ios.or(issued)?.value as u64)
-        });
-        let counts: Vec<u64> = counts.collect();
-        let worst = runs.filter_map(|run| look(&run)).max_by(|one, other| one.0.total_cmp(&other.0));
-        if let Some((_, finding)) = worst.filter(|_| counts.is_empty() || !told.contains(&counts)) {
-            sink.finds(finding);
-            told.push(counts);
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::evidence::Evidence;
 use crate::link::grid::{Grid, Slot};
 use crate::link::parts;
 use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
-use crate::number::{Quantity, Unit};
+use crate::number::Unit;
 use crate::prose::size_of;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,22 +110,7 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
         };
         (bytes >= 512.0).then(|| (bytes, String::new()))
     };
-    // `4KB read: 1239 MB/s`: the size is a figure of the line itself.
-    let of_line = || {
-        let is_size = |figure: &&Quantity| {
-            let prefixed = matches!(figure.unit, Unit::Bytes | Unit::Bare) && figure.scale > 1.0;
-            prefixed && figure.decimals == 0
-        };
-        let mut sizes = (0..grid.heads.len())
-            .filter(|at| !columns.contains(at))
-            .filter_map(|at| grid.at(row, at))
-            .filter(is_size);
-        let (only, None) = (sizes.next().filter(|_| grid.is_text)?, sizes.next()) else { return None };
-        let power = (only.scale.log10() / 3.0).round() as i32;
-        let bytes = only.figure.value / only.scale * if only.scale > 1.0 { 1024f64.powi(power) } else { 1.0 };
-        (512.0..=67_108_864.0).contains(&bytes).then(|| (bytes, String::new()))
-    };
-    own().or_else(of_column).or_else(of_line).or_else(|| of_text(&grid.title))
+    own().or_else(of_column).or_else(|| of_text(&grid.title))
 }
 
 /// What the sentences and commands of a page state once and for all: the only depth, the only block size.

@@ -3,7 +3,4 @@
 
 mod columns;
 pub mod little;
-pub mod made;
-mod parts;
 pub mod product;
-pub mod shown;

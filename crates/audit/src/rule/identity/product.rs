@@ -1,5 +1,5 @@
 //! IOPS times block size is the bandwidth: F4 in every grid, N8 where the unit is another than the label says, N3 where a copied rate
-//! lost its carry, F6 where one cell has its bandwidth in MB and in MiB.
+//! lost its carry.
 
 use super::columns::{Kind, only, pairs, size};
 use crate::evidence::{Evidence, Sink};
@@ -7,8 +7,7 @@ use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, Era};
 use crate::link::grid::Grid;
 use crate::link::near;
-use crate::link::words::SEQUENTIAL;
-use crate::number::{Base, Hedge, Interval, Quantity, Unit};
+use crate::number::{Base, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::prose::size_of;
 use crate::rule::table::like;
@@ -38,8 +37,6 @@ struct Pair<'a> {
     /// Whether the size is written as `4K`, of 1024 for all readers.
     bare_k: bool,
     stated: bool,
-    /// Whether the line itself states it, and has nothing else.
-    spelt: bool,
 }
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
@@ -59,7 +56,6 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
         for pairs in inferred(open) {
             judge(evidence.page, &pairs, sink);
         }
-        both_bases(evidence.page, grid, sink);
     }
     for pairs in logs.into_values().flat_map(inferred) {
         judge(evidence.page, &pairs, sink);
@@ -84,7 +80,6 @@ fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([us
                 literal: literal_size_of(text).map(|size| bits * size),
                 bare_k: is_bare_k(text),
                 stated: told.is_some(),
-                spelt: is_spelt(grid, row, told.is_some()),
             };
             if of_rate.figure.value <= 0.0 || of_bandwidth.figure.value <= 0.0 {
                 continue;
@@ -131,51 +126,6 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
         all.push(pairs);
     }
     all
-}
-
-/// MB/s and MiB/s of one cell, or one in brackets behind the other, are one bandwidth.
-fn both_bases(page: &Page, grid: &Grid, sink: &mut Sink) {
-    for row in 0..grid.cells.rows() {
-        for (at, head) in grid.heads.iter().enumerate() {
-            let next = grid.heads.get(at + 1).filter(|next| next.source == head.source || grid.is_text);
-            let (Some(one), Some(other), Some(_)) = (grid.at(row, at), grid.at(row, at + 1), next) else {
-                continue;
-            };
-            let of_bytes = |unit| one.unit == unit && other.unit == unit;
-            let bases = matches!(
-                (one.base, other.base),
-                (Base::Binary, Base::Decimal) | (Base::Decimal, Base::Binary)
-            );
-            if !(of_bytes(Unit::BytesPerSecond) || of_bytes(Unit::Bytes))
-                || !bases
-                || [one, other].iter().any(|figure| figure.hedge != Hedge::Plain)
-                || !behind_bracket(page, one, other)
-            {
-                continue;
-            }
-            if one.interval().meets(other.interval()) {
-                sink.holds("F6", &one.figure);
-                sink.holds("F6", &other.figure);
-                continue;
-            }
-            let (printed, first) = (page.quote(other.figure.spot), page.quote(one.figure.spot));
-            let value = like(printed, other, one.figure.value);
-            let message = format!("{first} is {value}, not {printed}: both are of one measurement");
-            sink.finds(
-                Finding::new("F6", Severity::WrongFigure, other.figure.spot, message)
-                    .recomputed(value)
-                    .by(format!("{first} in the other unit"))
-                    .against([one.figure.spot]),
-            );
-        }
-    }
-}
-
-fn behind_bracket(page: &Page, one: &Quantity, other: &Quantity) -> bool {
-    let (first, second) = (one.figure.spot, other.figure.spot);
-    let between =
-        page.line(first.index()).get(first.end as usize..second.start as usize).unwrap_or("").trim();
-    first.line == second.line && matches!(between, "(" | "（" | "/" | "[")
 }
 
 /// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s as it stands there.
@@ -236,16 +186,14 @@ fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
     if proven && told && base > 0 && pairs.iter().filter(literal).count() < count(base) {
         unit_is_another(page, pairs, base, count(base), sink);
     }
-    let any = [0, 1, 2].into_iter().any(|base| count(base) > 0);
     for pair in pairs {
         let factors = factors(pair.bandwidth);
-        let sure = pair.spelt || any && pair.in_brackets(page);
         let right = factors.into_iter().find(|factor| agrees_by(pair, pair.size, *factor));
         let loosely = factors.iter().any(|factor| pair.off(*factor) <= LOOSE);
         match right {
             Some(own) => held(pair, own, sink),
             _ if literal(&pair) => held(pair, 1.0, sink),
-            _ if proven || (!loosely && (is_slip(pair, factors[base]) || sure && pair.is_far())) => {
+            _ if proven || (!loosely && is_slip(pair, factors[base])) => {
                 judge_pair(page, pair, factors[base], sink)
             }
             _ => {}
@@ -272,29 +220,7 @@ fn held(pair: &Pair, factor: f64, sink: &mut Sink) {
     }
 }
 
-/// Whether a line has a size, a rate and a bandwidth and no fourth figure, and does not speak of loads in order beside random ones.
-fn is_spelt(grid: &Grid, row: usize, stated: bool) -> bool {
-    let figures = (0..grid.heads.len()).filter_map(|column| grid.at(row, column));
-    let all = grid.heads.iter().fold(grid.label_lists[row], |all, head| all | head.lists);
-    let sized = figures.clone().any(|figure| figure.unit == Unit::Bytes && figure.scale > 1.0);
-    stated && sized && grid.is_text && figures.count() == 3 && all & SEQUENTIAL == 0
-}
-
 impl Pair<'_> {
-    /// Whether the rate follows the bandwidth in brackets: `21.5 MiB/s read (5.5k IOPS)`.
-    fn in_brackets(&self, page: &Page) -> bool {
-        let (first, second) = (self.bandwidth.figure.spot, self.rate.figure.spot);
-        let between = page.line(first.index()).get(first.end as usize..second.start as usize).unwrap_or("");
-        first.line == second.line
-            && between.contains(['(', '[', '（'])
-            && !between.contains([',', ';', ')', '|'])
-    }
-
-    /// Whether the bandwidth is off by more than a tenth in every base.
-    fn is_far(&self) -> bool {
-        factors(self.bandwidth).iter().all(|factor| self.off(*factor) > 0.1)
-    }
-
     /// How far the printed bandwidth is from what the rate gives, as a share.
     fn off(&self, factor: f64) -> f64 {
         (self.bandwidth.figure.value * factor / (self.rate.figure.value * self.size) - 1.0).abs()

@@ -171,16 +171,16 @@ fn a_line_of_size_rate_and_bandwidth_is_held() {
         ("- Random 4KB(QD 1):26.985 MB / s [9588.1 IOPS]", "F4"),
         ("### on raw pmem 4kqd1 145MB/s 30,558 iops 32us", "F4"),
         ("512KB Read: 2893MB/s IOPS=5967\n512KB Write: 3636MB/s IOPS=7272", "F4"),
-        ("Con 4 KiB y 20,000 IOPS son 60 MiB/s.\nCon 1 MiB y 2,000 IOPS son 2 GiB/s.", "F4"),
-        ("Avec 4 KiB et 20 000 IOPS, ça fait 50 MiB/s.", "F4"),
-        ("4k random, iodepth 64\n- 21.5 MiB/s read (~5.5k IOPS), 9.2 MiB/s write (~2.66k IOPS)", "F4"),
     ] {
         assert_eq!(found(&format!("{line}\n"), rule).len(), 1, "{line}");
     }
     for line in [
         "- Random 4KB(QD 1):26.985 MB / s [6588.1 IOPS]",
+        "Con 4 KiB y 20,000 IOPS son 60 MiB/s.\nCon 1 MiB y 2,000 IOPS son 2 GiB/s.",
+        "Avec 4 KiB et 20 000 IOPS, ça fait 50 MiB/s.",
         "Avec 4 KiB et 20 000 IOPS, ça fait 78 MiB/s.",
         "4k random, iodepth 64\n- 21.5 MiB/s read (~5.5k IOPS), 9.2 MiB/s write (~2.36k IOPS)",
+        "4k random, iodepth 64\n- 21.5 MiB/s read (~5.5k IOPS), 9.2 MiB/s write (~2.66k IOPS)",
         "4k random, iodepth 64\n- 30 MiB/s read (~5.5k IOPS), 9.2 MiB/s write (~2.66k IOPS)",
     ] {
         assert_eq!(found(&format!("{line}\n"), "F4"), [], "{line}");

@@ -6,7 +6,6 @@ use crate::finding::{Finding, Severity, Slip};
 use crate::link::{Form, Link, Why, near};
 use crate::number::{Interval, Quantity};
 use crate::page::Page;
-use likely::Likely;
 
 mod likely;
 
@@ -88,36 +87,24 @@ fn off(evidence: &Evidence, link: &Link, recomputed: Interval, sink: &mut Sink) 
         Why::Held(count) => count >= 3 || count == 2 && near::is_slip(link),
         _ => true,
     };
-    if !proven || another_form_gives_it(link) {
+    if !proven || another_form_gives_it(link) || likely::better_is_less(link, evidence.links) {
         return;
     }
-    let likely = likely::of(link, recomputed, evidence.links);
-    let (rule, slip, why) = match likely {
-        Likely::BetterIsLess => return,
-        Likely::Open => ("T1", None, String::new()),
-        Likely::RatioOrOperand => {
-            let why = ": the ratio is off, or an operand is by a factor of ten";
-            ("N6", Some(Slip::FactorTen), why.to_owned())
-        }
-        Likely::Ratio(Slip::WrongBase) => {
+    let slip = likely::slip_of(link, recomputed);
+    let (rule, why) = match slip {
+        None => ("T1", String::new()),
+        Some(Slip::WrongBase) => {
             let other = likely::words_of_other_base(evidence.page, link);
-            ("T1", Some(Slip::WrongBase), format!(": {other} is {}", Slip::WrongBase.words()))
+            ("T1", format!(": {other} is {}", Slip::WrongBase.words()))
         }
-        Likely::Ratio(slip) => {
-            let rule = if slip == Slip::FactorTen { "N6" } else { "N7" };
-            (rule, Some(slip), format!(": {}", slip.words()))
-        }
+        Some(slip) => (if slip == Slip::FactorTen { "N6" } else { "N7" }, format!(": {}", slip.words())),
     };
     let of = link.of.trim_matches([',', ' ', '(', '≈']);
     let message = format!("{of} is printed as {printed}, but {by} is {value}{why}");
     let mut finding = finding(link, rule, Severity::WrongFigure, message).by(by);
     finding.slip = slip;
-    // Where it is open which of them is wrong, nothing is corrected.
-    if !matches!(likely, Likely::RatioOrOperand) {
-        sink.corrects(spot, recomputed, value.clone());
-        finding.recomputed = value;
-    }
-    sink.finds(finding);
+    sink.corrects(spot, recomputed, value.clone());
+    sink.finds(finding.recomputed(value));
 }
 
 /// Whether the ratio is right by another form of the same operands: a / b where its column has a / b - 1.

@@ -75,14 +75,7 @@ pub(super) fn time(line: &Line, text: &str, unit_ns: f64) -> Option<Figure> {
     Some(rounded(line.spot(text), value, decimals, unit_ns * scale(unit, false)?.0))
 }
 
-/// A number that fio cuts off rather than rounds: least and most of samples.
-pub(super) fn cut(line: &Line, text: &str, scale: f64) -> Option<Figure> {
-    let figure = plain(line, text)?;
-    let value = figure.value;
-    Some(Figure { value: value * scale, low: value * scale, high: (value + 1.0) * scale, ..figure })
-}
-
-pub(super) fn scale(unit: &str, old: bool) -> Option<(f64, i32)> {
+fn scale(unit: &str, old: bool) -> Option<(f64, i32)> {
     let bytes = unit.as_bytes();
     let prefixes = ["kK", "M", "G", "T", "P"];
     let of = |letters: &&str| unit.starts_with(|letter| letters.contains(letter));

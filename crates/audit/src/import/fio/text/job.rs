@@ -1,10 +1,10 @@
 //! What stands in each of fio's lines.
 
-use super::fields::{cut, number, pairs, plain, scale, scaled, time, value};
+use super::fields::{number, pairs, plain, scaled, time, value};
 use super::lines::Kind;
 use crate::import::cut::Line;
 use crate::import::fio::{
-    Asked, Cpu, Direction, Disk, Eta, Issued, Job, Latency, Percentiles, Samples, Status, Version, job_file,
+    Asked, Cpu, Direction, Eta, Issued, Job, Latency, Percentiles, Status, Version, job_file,
 };
 use crate::import::workload::Way;
 use crate::number::{Figure, leading};
@@ -35,10 +35,10 @@ fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
 }
 
 /// The last of several lines of progress that a carriage return drew over each other.
-pub(super) fn eta(line: &Line, index: usize) -> Option<Eta> {
+pub(super) fn eta(line: &Line) -> Option<Eta> {
     let line = line.without(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
     let done = line.text.split('[').nth(2).and_then(leading).map(|(value, ..)| value);
-    let mut eta = Eta { line: index, done, ..Eta::default() };
+    let mut eta = Eta { done, ..Eta::default() };
     // `r=102MiB/s` is a bandwidth, `r=26.2k` of `[r=26.2k,w=26.3k IOPS]` a rate.
     for (key, text) in pairs(&line).filter(|(_, text)| text.contains("B/s")) {
         if let Some(way) = ["r", "w", "t"].iter().position(|way| *way == key) {
@@ -83,10 +83,7 @@ pub(super) fn read(
             let (user, system) = (number(line, "usr")?, number(line, "sys")?);
             job.cpu = Some(Cpu { user, system, switches: number(line, "ctx") });
         }
-        Kind::Depths => job.depths = some(depths(line))?,
-        Kind::Buckets => job.buckets.extend(some(buckets(line))?),
         Kind::Issued => job.issued = Some(issued(line)?),
-        Kind::Target => job.target_depth = Some(number(line, "depth")?),
         // What follows is of syncs, or of one priority: no percentiles of this way.
         Kind::Aside => *unit = None,
         _ => {
@@ -107,25 +104,14 @@ pub(super) fn read(
                 }
                 (Kind::Percentiles, _) => {
                     let Some(unit) = *unit else { return Some(()) };
-                    direction.percentiles.as_mut()?.points.extend(some(points(line, unit))?);
+                    let points = Some(points(line, unit)).filter(|points| !points.is_empty())?;
+                    direction.percentiles.as_mut()?.points.extend(points);
                 }
-                (Kind::Bandwidth, _) => {
-                    let unit: String =
-                        text.split_once('(')?.1.split(')').next()?.split_whitespace().collect();
-                    // `KB/s` and `MB/s` of old are of 1024.
-                    let bytes = scale(&unit, !unit.starts_with('k')).filter(|_| unit.ends_with("/s"))?;
-                    direction.bandwidth_samples = Some(samples(line, bytes.0)?);
-                }
-                (Kind::Iops, _) => direction.iops_samples = Some(samples(line, 1.0)?),
                 _ => return None,
             }
         }
     }
     Some(())
-}
-
-fn some<T>(all: Vec<T>) -> Option<Vec<T>> {
-    (!all.is_empty()).then_some(all)
 }
 
 fn way_of(text: &str) -> Option<Way> {
@@ -216,35 +202,6 @@ fn points(line: &Line, unit_ns: f64) -> Vec<(f64, Figure)> {
     parts.windows(2).filter_map(|pair| one((pair[0], pair[1]))).collect()
 }
 
-/// `min= 1577, max= 2736, per=100.00%, avg=2457.95, stdev=108.84, samples=480`.
-fn samples(line: &Line, scale: f64) -> Option<Samples> {
-    let figure = |key: &str| Some(number(line, key)?.scaled(scale));
-    Some(Samples {
-        min: cut(line, value(line, "min")?, scale)?,
-        max: cut(line, value(line, "max")?, scale)?,
-        mean: figure("avg")?,
-        deviation: figure("stdev"),
-        count: number(line, "samples"),
-    })
-}
-
-/// `lat (usec)   : 2=0.04%, 4=0.01%`, `>=2000=0.01%`.
-fn buckets(line: &Line) -> Vec<(f64, Figure)> {
-    let Some(unit) = unit_ns(line.text) else { return Vec::new() };
-    let bucket = |(key, text): (&str, &str)| {
-        let edge = if key.starts_with(">=") { f64::INFINITY } else { leading(key)?.0 * unit };
-        Some((edge, plain(line, text)?))
-    };
-    pairs(line).filter_map(bucket).collect()
-}
-
-/// `IO depths    : 1=0.1%, 2=0.1%, ..., >=64=0.0%`.
-fn depths(line: &Line) -> Vec<(u64, Figure)> {
-    let depth =
-        |(key, text): (&str, &str)| Some((key.trim_start_matches(">=").parse().ok()?, plain(line, text)?));
-    pairs(line).filter_map(depth).collect()
-}
-
 /// `issued rwts: total=7804560,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0`, `issued : total=r=1/w=0/d=0, short=r=0/...`.
 fn issued(line: &Line) -> Option<Issued> {
     let list = |key: &str| {
@@ -264,9 +221,9 @@ fn issued(line: &Line) -> Option<Issued> {
 
 /// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`; before 2.17
 /// `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=..., mint=6864msec, maxt=6864msec`.
-pub(super) fn status(line: &Line, index: usize, group: Option<u64>) -> Option<Status> {
+pub(super) fn status(line: &Line, group: Option<u64>) -> Option<Status> {
     let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
-    let mut made = Status { group, way: way_of(line.text)?, line: index, ..Status::default() };
+    let mut made = Status { group, way: way_of(line.text)?, ..Status::default() };
     if value(line, "aggrb").is_some() {
         made.bandwidth[0] = of("aggrb", true);
         made.slowest[0] = of("minb", true);
@@ -286,15 +243,4 @@ pub(super) fn status(line: &Line, index: usize, group: Option<u64>) -> Option<St
     made.io = [of("io", false), io];
     made.runtime_ms = both(line, value(line, "run"), plain);
     Some(made)
-}
-
-/// `dm-2: ios=7801557/7794611, merge=0/0, ticks=862107/186550, in_queue=1048584, util=100.00%, aggrios=...`.
-pub(super) fn disk(line: &Line, index: usize) -> Option<Disk> {
-    Some(Disk {
-        name: line.text.trim_start().split(": ").next()?.to_owned(),
-        line: index,
-        ios: both(line, value(line, "ios"), plain),
-        ticks: both(line, value(line, "ticks"), plain),
-        aggregates: value(line, "aggrios").is_some(),
-    })
 }

@@ -12,18 +12,14 @@ pub(super) enum Kind {
     Latency,
     PercentileHead,
     Percentiles,
-    Bandwidth,
-    Iops,
-    Buckets,
     Cpu,
-    Depths,
     Issued,
-    Target,
     Group,
     Status,
-    Disk,
     /// Latencies of syncs, or of I/Os of one priority: not of a way.
     Aside,
+    /// A line of a job's results without a figure that is read: samples, buckets, depths.
+    Within,
     /// A line of fio's without a figure that is read.
     Known,
     Blank,
@@ -34,8 +30,7 @@ impl Kind {
     /// Whether it stands between a job's first line and its last.
     pub(super) fn is_within_a_job(self) -> bool {
         use Kind::*;
-        matches!(self, Result | Latency | PercentileHead | Percentiles | Bandwidth | Iops | Buckets)
-            || matches!(self, Cpu | Depths | Issued | Target | Aside)
+        matches!(self, Result | Latency | PercentileHead | Percentiles | Cpu | Issued | Aside | Within)
     }
 }
 
@@ -44,12 +39,10 @@ const LINES: &[(&str, &str, Kind)] = &[
     ("|", "th=[", Kind::Percentiles),
     ("hostname=", "fio=fio-", Kind::Client),
     ("Run status group ", "", Kind::Group),
-    ("IO depths :", "", Kind::Depths),
-    ("bw (", "min=", Kind::Bandwidth),
-    ("iops :", "min=", Kind::Iops),
+    ("bw (;iops :", "min=", Kind::Within),
     ("issued", "total=", Kind::Issued),
     ("cpu :", "usr=", Kind::Cpu),
-    ("latency :", "target=", Kind::Target),
+    ("IO depths :;latency : target=", "", Kind::Within),
     ("fsync/fdatasync;sync (;sync percentiles (", "", Kind::Aside),
     // `clat prio 0/4 (usec): min=`, `clat prio 0/4 (12.30% of IOs) percentiles (usec):`.
     ("clat prio ;slat prio ;lat prio ", "sec)", Kind::Aside),
@@ -89,7 +82,7 @@ pub(super) fn kind(line: &str) -> Kind {
         () => named(text)
             .or_else(|| LINES.iter().find(is).map(|(.., kind)| *kind))
             .or_else(|| latency(text))
-            .or_else(|| disk(text).then_some(Kind::Disk))
+            .or_else(|| disk(text).then_some(Kind::Known))
             .or_else(|| text.contains(": Laying out IO file").then_some(Kind::Known))
             .unwrap_or(Kind::Foreign),
     }
@@ -145,7 +138,7 @@ fn latency(text: &str) -> Option<Kind> {
     let rest = behind(rest, " :")?.trim_start();
     match matches!(unit, "nsec" | "usec" | "msec") {
         true if rest.starts_with("min=") => Some(Kind::Latency),
-        known => (known && rest.contains('%')).then_some(Kind::Buckets),
+        known => (known && rest.contains('%')).then_some(Kind::Within),
     }
 }
 
