@@ -23,10 +23,15 @@ pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
         0 => String::new(),
         slices => format!(" (pilot of {slices} slices)"),
     };
+    let in_turn = design.series.map(|series| {
+        let discard = show_ns(series.discard_ns as f64);
+        format!(", {} rounds in a series, the first {discard} of each discarded", series.rounds)
+    });
     Some(DesignReport {
         sentence: format!(
-            "slices of {} in {order}{}: {}{pilot}",
+            "slices of {} in {order}{}{}: {}{pilot}",
             show_ns(design.slice_ns as f64),
+            in_turn.unwrap_or_default(),
             period.unwrap_or_default(),
             design.why
         ),

@@ -4,12 +4,13 @@
 use super::gather::{RoundId, Samples, Strata, index};
 use super::pairing::Basis;
 use super::subject::Quantity;
-use iotax_model::record::{Purpose, Slice};
+use iotax_load::ShortSlice;
+use iotax_model::record::{Purpose, SeriesUp, Slice};
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
 use iotax_stats::rounds::{Part, Round, RoundKind, Value};
 use iotax_store::RunData;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Plain and long rounds of a workload.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub struct Timeline {
 struct Timed {
     id: RoundId,
     kind: RoundKind,
+    /// Whether its slots are the short slices of a series.
+    in_series: bool,
     slots: Vec<Slot>,
 }
 
@@ -48,14 +51,19 @@ impl Timeline {
             Purpose::Long => Some(RoundKind::Long),
             _ => None,
         };
+        let of_workload = run.series.iter().filter(|one| one.workload == workload.name);
+        let series: HashMap<_, _> = of_workload.map(|one| ((one.visit, one.set, one.round), one)).collect();
         let mut rounds: Vec<Timed> = Vec::new();
         for slice in run.slices.iter().filter(|slice| slice.workload == workload.name) {
             let (Some(kind), Some(stack)) = (kind(slice), index.get(slice.stack.as_str())) else { continue };
             let id = (slice.visit, slice.round);
             if rounds.last().is_none_or(|last| (last.id, last.kind) != (id, kind)) {
-                rounds.push(Timed { id, kind, slots: Vec::new() });
+                // Without its short slices a series is known by their sums.
+                let series = series.get(&(slice.visit, slice.set, slice.round));
+                let slots = series.map(|series| in_turn(run, series, &index)).unwrap_or_default();
+                rounds.push(Timed { id, kind, in_series: !slots.is_empty(), slots });
             }
-            if let Some(last) = rounds.last_mut() {
+            if let Some(last) = rounds.last_mut().filter(|last| !last.in_series) {
                 last.slots.push(Slot::of(slice, *stack));
             }
         }
@@ -98,8 +106,27 @@ impl Timed {
 
     fn judged(&self, stratum: u32, pair: [usize; 2], basis: Basis) -> Result<Round, Refusal> {
         let parts = self.slots.iter().map(|slot| slot.part(pair.contains(&slot.stack), basis));
-        Ok(Round { kind: self.kind, visit: self.id.0, stratum, parts: parts.collect::<Result<_, _>>()? })
+        let (kind, in_series) = (self.kind, self.in_series);
+        Ok(Round { kind, visit: self.id.0, stratum, in_series, parts: parts.collect::<Result<_, _>>()? })
     }
+}
+
+/// The short slices of a series; none where they cannot be read.
+fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Vec<Slot> {
+    let stacks: Option<Vec<usize>> =
+        series.stacks.iter().map(|name| index.get(name.as_str()).copied()).collect();
+    let Some((stacks, slices)) = stacks.zip((run.short_slices)(series.at)) else { return Vec::new() };
+    let slot = |slice: &ShortSlice| {
+        Some(Slot {
+            stack: *stacks.get(slice.worker)?,
+            ios: slice.ios as f64,
+            bytes: 0.0,
+            window_s: slice.window_ns as f64 / 1e9,
+            flush_s: None,
+            spoiled: slice.window_ns == 0,
+        })
+    };
+    slices.iter().map(slot).collect::<Option<_>>().unwrap_or_default()
 }
 
 impl Slot {

@@ -184,6 +184,9 @@ impl Visit<'_> {
         self.bench.prepare(Offered::Jobs(workload.jobs.clone()))?;
         let ended = self.at_depth(progress, until);
         let ended = self.read_back(ended)?;
+        if progress.series.is_some() && ended != Ended::Interrupted {
+            self.hold_against_devices(progress)?;
+        }
         self.bench.end()?;
         if matches!(ended, Ended::Interrupted | Ended::MaxWritten | Ended::Disturbed { .. })
             || !self.match_rate(progress)?

@@ -811,3 +811,77 @@ fn an_iotax_that_is_stopped_in_every_try_gives_up() {
     assert!(error.contains("stopped during each of 20 tries of one slice"), "{error}");
     assert_eq!(rig.slices.len(), 3);
 }
+
+/// Two stacks on the host, which take turns.
+fn in_turn() -> Rig {
+    let mut rig = Rig::new(1.0);
+    rig.ready = vec![ready(0, "host", "/80000"), ready(1, "host", "/76000")];
+    rig.measure.matched_rate = 0.0;
+    rig
+}
+
+#[test]
+fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
+    let mut rig = in_turn();
+    let mut progress = Progress::default();
+    let spec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 225.0 };
+    assert_eq!(rig.measure(&mut progress, Until::Precise(spec)), Ended::Precision);
+    assert!((6.0..10.0).contains(&progress.elapsed_s), "{}", progress.elapsed_s);
+    let design = progress.series.unwrap();
+    // One I/O in flight at 76,000 a second is a turn of 13 us.
+    assert_eq!((design.discard_ns, progress.design.unwrap().slice_s), (100_000, 0.001));
+    let plain: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain).collect();
+    assert!(plain.iter().all(|slice| slice.short_slices == 2 * design.rounds), "{design:?}");
+    assert!(plain.iter().all(|slice| slice.discarded_ns == u64::from(slice.short_slices) * 100_000));
+    let series = rig.records.iter().filter_map(|record| match record {
+        Record::Series(series) => Some(series),
+        _ => None,
+    });
+    let series: Vec<_> = series.collect();
+    assert_eq!(2 * series.len(), rig.slices.iter().filter(|slice| slice.short_slices > 0).count());
+    assert!(series.iter().all(|one| one.stacks == ["stack0", "stack1"]));
+    let long: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Long).collect();
+    assert!(!long.is_empty() && long.len() < plain.len() / 3, "{} {}", long.len(), plain.len());
+    assert!(long.iter().all(|slice| slice.window_ns == u64::from(slice.short_slices) * 8_000_000));
+    // Amounts are those of all slices, in their order.
+    let round = progress.rounds.iter().find(|round| round.kind == RoundKind::Plain).unwrap();
+    assert!(round.in_series && round.parts.len() == 4 * design.rounds as usize);
+    let ratio = round.value(1, Value::Rate).unwrap() / round.value(0, Value::Rate).unwrap();
+    assert!((ratio - 0.95).abs() < 0.02, "{ratio}");
+    let transients = rig.records.iter().filter(|record| matches!(record, Record::Transient(_))).count();
+    assert_eq!(transients, 2);
+}
+
+#[test]
+fn a_series_that_a_stop_overlaps_is_measured_again() {
+    let mut rig = in_turn();
+    // After two slices to warm up.
+    rig.stopped_in = 4..6;
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(2.0)), Ended::Visit);
+    let left_out = rig
+        .records
+        .iter()
+        .filter(|record| matches!(record, Record::Warning(warning) if warning.kind == STOPPED));
+    assert_eq!(left_out.count(), 2);
+    let rounds: Vec<u32> = rig.slices.iter().map(|slice| slice.round).collect();
+    assert!(rounds.is_sorted() && rounds.windows(2).all(|pair| pair[1] - pair[0] <= 1), "{rounds:?}");
+}
+
+#[test]
+fn what_cannot_be_measured_in_turn_is_not() {
+    let is_in_turn = |change: &dyn Fn(&mut Rig)| {
+        let mut rig = in_turn();
+        change(&mut rig);
+        let mut progress = Progress::default();
+        rig.measure(&mut progress, Until::Time(1.0));
+        progress.series.is_some()
+    };
+    assert!(is_in_turn(&|_| ()));
+    assert!(is_in_turn(&|rig| rig.measure.slice_ns = Some(2_000_000)));
+    assert!(!is_in_turn(&|rig| rig.measure.slice_ns = Some(50_000_000)), "long slices are asked for");
+    assert!(!is_in_turn(&|rig| rig.ready[1] = ready(1, "vm0", "/guest/40000")), "two places");
+    assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rw = Rw::RandWrite), "writes end on equal bytes");
+    assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rate_iops = Some(1000)), "a rate");
+    assert!(!is_in_turn(&|rig| rig.workload.engine = Some(Engine::Fio)), "fio's start takes longer");
+    assert!(!is_in_turn(&|rig| rig.ready[1] = ready(1, "host", "/100")), "a disk that seeks");
+}

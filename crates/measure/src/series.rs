@@ -6,7 +6,7 @@ use super::bench::{Bench, Done, Spot, overdue_after, served_apart};
 use super::observer::Observer;
 use super::rounds::{Ended, Progress, Visit};
 use anyhow::{Context, Result};
-use iotax_load::{SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
+use iotax_load::{Bound, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
 use iotax_model::record::{CpuTimes, Purpose, Record, SeriesDesign, SeriesUp, TransientUp};
 use iotax_model::scenario::Engine;
 use iotax_stats::noise::Noise;
@@ -36,6 +36,8 @@ const SERIES_NS: f64 = 125e6;
 pub const LONG_TIMES: u64 = 8;
 /// One of so many series has long slices.
 const LONG_ONE_OF: u32 = 8;
+/// Length of a slice that is held against what devices count, nanoseconds.
+const ALONE_NS: u64 = 100_000_000;
 /// Bins of a transient that a slice of the usual length fills.
 const BINS_OF_SLICE: u64 = 48;
 /// Whoever stops iotax in so many tries of one series will do so in the next.
@@ -221,6 +223,17 @@ impl Visit<'_> {
         Some((design, SeriesDesign { discard_ns: discard_ns as u64, rounds }))
     }
 
+    /// A slice of each stack by itself: block devices below count all stacks of a series together, so that what each stack reads is
+    /// held against them here, and in the slices that warm up.
+    pub(super) fn hold_against_devices(&mut self, progress: &mut Progress) -> Result<()> {
+        for worker in 0..self.bench.ready.len() {
+            let spot = Spot { round: progress.next_round, position: worker, purpose: Purpose::WarmUp };
+            self.bench.record(worker, Bound::Time { ns: ALONE_NS }, spot, self.observer)?;
+        }
+        progress.next_round += 1;
+        Ok(())
+    }
+
     /// The next series, as one round.
     pub(super) fn series_round(
         &mut self,
@@ -246,7 +259,8 @@ impl Visit<'_> {
         let spot = Spot { round: number, position: 0, purpose };
         let done = self.bench.series(order, length, bin_ns.max(1), spot, self.observer)?;
         progress.next_round += 1;
-        let round = Round { kind, visit: self.bench.visit, parts: done.parts, ..Round::default() };
+        let round =
+            Round { kind, visit: self.bench.visit, in_series: true, parts: done.parts, ..Round::default() };
         Ok(Ok((round, done.done)))
     }
 }

@@ -39,7 +39,7 @@ fn contrasts(rounds: &[Round], stack: usize, value: Value) -> Vec<f64> {
             before = Some((round.visit, part.stack));
         }
         // A doubled pattern was chosen since something comes back periodically, and has it always meet the same places.
-        let doubled = same.len() + other.len() > 2;
+        let doubled = same.len() + other.len() > 2 && !round.in_series;
         if !same.is_empty() && !other.is_empty() && !doubled {
             contrasts.push(mean(&other) - mean(&same));
         }
@@ -79,6 +79,24 @@ mod tests {
             }
         };
         (0..200).map(|_| round()).collect()
+    }
+
+    #[test]
+    fn a_series_of_many_slices_shows_it_in_each_round() {
+        let series = |loss| -> Vec<Round> {
+            let of_many = |rounds: &[Round]| Round {
+                in_series: true,
+                parts: rounds.iter().flat_map(|round| round.parts.clone()).collect(),
+                ..Round::default()
+            };
+            measured(3, loss, 2).chunks(10).map(of_many).collect()
+        };
+        let found = of(&series(0.06), 1, Value::Rate).unwrap();
+        assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03 && found.rounds == 20, "{found:?}");
+        assert!(!of(&series(0.0), 1, Value::Rate).unwrap().exceeds(0.0));
+        let apart: Vec<Round> =
+            series(0.06).into_iter().map(|round| Round { in_series: false, ..round }).collect();
+        assert_eq!(of(&apart, 1, Value::Rate), None, "a doubled pattern says nothing");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Whether the length of a slice matters: some rounds have slices four times as long. If they tell another ratio, what
+//! Whether the length of a slice matters: some rounds have longer slices. If they tell another ratio, what
 //! happens at the start of a slice (a cold cache, a clock that ramps up) is part of the short ones' figure.
 
 use super::checks::LengthCheck;

@@ -1,6 +1,6 @@
 //! Why no verdict is given. A refusal is a result: it is stored and printed like one.
 
-use super::checks::{CarryOver, LengthCheck, Regime, Split, TIMES};
+use super::checks::{CarryOver, LengthCheck, Regime, Split};
 use super::shown::Digits;
 use iotax_units::{counted, show_bytes};
 use serde::Serialize;
@@ -169,7 +169,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::LengthMatters { found } => write!(
                 out,
-                "slices {TIMES} times as long tell another cost ({:.1} %, by {:+.1} points), so that starting is part of the figure",
+                "longer slices tell another cost ({:.1} %, by {:+.1} points), so that starting is part of the figure",
                 100.0 * (1.0 - found.ratio),
                 -100.0 * found.difference * found.ratio
             ),

@@ -9,7 +9,7 @@ pub enum RoundKind {
     /// The comparison itself.
     #[default]
     Plain,
-    /// The same with slices four times as long, for the check that the length does not matter.
+    /// The same with longer slices, for the check that the length does not matter.
     Long,
 }
 
@@ -33,6 +33,8 @@ pub struct Round {
     pub visit: u32,
     /// Set-ups of one number are one series; each series has a ratio of its own, and all weigh alike.
     pub stratum: u32,
+    /// Whether its slices are a series, in which every stack ran many times.
+    pub in_series: bool,
     /// In order of time.
     pub parts: Vec<Part>,
 }
@@ -93,7 +95,7 @@ mod tests {
             amount: *amount,
             seconds: *seconds,
         };
-        Round { kind, visit, stratum: visit % 2, parts: parts.iter().map(part).collect() }
+        Round { kind, visit, stratum: visit % 2, in_series: false, parts: parts.iter().map(part).collect() }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::reader::no_run;
 use super::segment::Histograms;
 use super::{RunLock, SEGMENT, StoreError, stream};
 use iotax_hardware::ratings::{Ratings, known};
-use iotax_load::Histogram;
+use iotax_load::{Histogram, ShortSlice};
 use iotax_model::record::imported::{ImportedFile, ImportedResult};
 use iotax_model::record::precondition::{Passes, Preconditioned};
 use iotax_model::record::state::RunState;
@@ -16,9 +16,12 @@ use iotax_model::record::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Gives the histogram at an offset as found in a sample; `None` for a torn frame.
 pub type HistogramSource = Box<dyn Fn(u64) -> Option<Histogram>>;
+/// Gives the short slices at an offset as found in a [`SeriesUp`]; `None` for a torn frame.
+pub type ShortSliceSource = Box<dyn Fn(u64) -> Option<Vec<ShortSlice>>>;
 
 /// All records of one run, whole or partial: one that is still going or was killed is as good as a finished one.
 pub struct RunData {
@@ -70,6 +73,8 @@ pub struct RunData {
     pub imported: Vec<ImportedResult>,
     /// Latencies of the slices.
     pub histograms: HistogramSource,
+    /// Slices of the series.
+    pub short_slices: ShortSliceSource,
     /// In the order of the record.
     pub warnings: Vec<Warning>,
     /// When it went on after a kill.
@@ -116,6 +121,7 @@ impl RunData {
             imported_files: Vec::new(),
             imported: Vec::new(),
             histograms: Box::new(|_| None),
+            short_slices: Box::new(|_| None),
             warnings: Vec::new(),
             resumed: Vec::new(),
             ends: Vec::new(),
@@ -191,8 +197,10 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         (None, _) => {}
     })?;
     let mut run = run.ok_or_else(|| no_run(folder, "its first record is missing or torn"))?;
-    let histograms = Histograms::open(folder, SEGMENT)?;
+    let histograms = Rc::new(Histograms::open(folder, SEGMENT)?);
+    let series = Rc::clone(&histograms);
     run.histograms = Box::new(move |offset| histograms.get(offset));
+    run.short_slices = Box::new(move |offset| series.series(offset));
     let (ratings, unread) = ratings(&run.start.ratings);
     run.ratings = ratings;
     run.warnings.extend(unread);

@@ -76,7 +76,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 25] = [
+const KINDS: [&str; 27] = [
     "run",
     "place",
     "volume",

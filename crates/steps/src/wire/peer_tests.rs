@@ -2,9 +2,10 @@
 
 use super::super::fake::{FakeHandler, spec, target};
 use super::super::frame::{NOISE_LIMIT, PREAMBLE};
+use super::super::message::{SeriesScalars, pack_series};
 use super::*;
 use iotax_facts::slice::CpuTimes;
-use iotax_load::{EngineName, Rw};
+use iotax_load::{EngineName, Rw, ShortLength};
 use std::io::{Seek, Write};
 use std::sync::atomic::Ordering;
 
@@ -350,4 +351,38 @@ fn a_peer_that_reports_absurd_figures_or_sends_data_as_a_sign_of_life_is_refused
     assert_eq!(clock(u64::MAX), Err((absurd.to_owned(), false)));
     let data = "liar: garbled answer to \"clock\": it sends data with its progress";
     assert_eq!(said_by(Kind::Progress, "{\"running_ms\":1}", b"data"), Err((data.to_owned(), false)));
+}
+
+#[test]
+fn a_series_is_its_slices_and_their_sums() {
+    let mut peer = fake_peer();
+    for worker in [3, 8] {
+        peer.prepare(worker, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
+    }
+    let length = ShortLength { discard_ns: 100, window_ns: 1_000_000 };
+    let spec = SeriesSpec { order: vec![0, 1, 1, 0, 1], lengths: vec![length; 2], bin_ns: 1000 };
+    let done = peer.series(&[3, 8], &spec, &mut |_| ()).unwrap();
+    assert_eq!(done.slices.iter().map(|slice| slice.worker).collect::<Vec<_>>(), spec.order);
+    let sums: Vec<_> =
+        done.sums.iter().map(|sum| (sum.read.ios, sum.window_ns, sum.read.latency.count())).collect();
+    assert_eq!(sums, [(200, 2_000_000, 200), (300, 3_000_000, 300)]);
+    let gone = peer.series(&[3, 9], &spec, &mut |_| ()).unwrap_err();
+    assert!(gone.to_string().contains("there is no worker 9"), "{gone}");
+    let told = |change: &dyn Fn(&mut SeriesScalars)| {
+        let (mut scalars, blob) = pack_series(&done);
+        change(&mut scalars);
+        unpack_series(scalars, &blob, &spec).map(|same| assert_eq!(same, done))
+    };
+    assert_eq!(told(&|_| ()), Ok(()));
+    let lies: [&dyn Fn(&mut SeriesScalars); 6] = [
+        &|lie| lie.slices.swap(0, 1),
+        &|lie| lie.slices[0].ios += 1,
+        &|lie| lie.slices[0].window_ns = u64::MAX,
+        &|lie| drop(lie.sums.pop()),
+        &|lie| lie.sums[0].read_len += 1,
+        &|lie| lie.sums[1].discarded_ios = 1 << 50,
+    ];
+    for lie in lies {
+        assert!(told(lie).is_err());
+    }
 }
