@@ -1,10 +1,12 @@
 //! How a workload was measured, and whether the stacks that were only up disturbed the baseline meanwhile.
 
 use super::compare::Estimated;
-use super::findings::{DesignReport, Figure, InterferenceCheck};
+use super::findings::{DesignReport, Figure, InterferenceCheck, SliceStart};
 use super::gather::{self, RoundTotal};
 use super::reading::WorkloadView;
+use iotax_load::Transient;
 use iotax_model::record::Purpose;
+use iotax_model::scenario::Stack;
 use iotax_stats::conclusion::{said as said_size, width};
 use iotax_stats::pilot::Pattern;
 use iotax_stats::round::percent_up;
@@ -40,7 +42,30 @@ pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
         period_ns: design.period_ns,
         pilot_slices: design.pilot_slices,
         why: design.why.clone(),
+        starts: design
+            .series
+            .map(|series| starts(reading, design.slice_ns + series.discard_ns))
+            .unwrap_or_default(),
     })
+}
+
+/// Of slices that take so long, at the stated depth, all visits together.
+fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
+    let of_stack = |stack: &Stack| {
+        let ours = reading.run.transients.iter().filter(|one| {
+            !one.one_at_a_time && one.workload == reading.workload.name && one.stack == stack.name
+        });
+        let mut whole = Transient::default();
+        ours.for_each(|one| whole.merge(&one.transient));
+        // The last bins are cut by the ends of windows.
+        let bins = (slice_ns / whole.bin_ns.max(1)).saturating_sub(2) as usize;
+        let ios = whole.ios.get(..bins).filter(|ios| ios.len() >= 2)?;
+        let late = &ios[bins / 2..];
+        let steady = late.iter().sum::<u64>() as f64 / late.len() as f64;
+        let percent = ios.iter().map(|ios| 100.0 * *ios as f64 / steady).collect();
+        (steady > 0.0).then(|| SliceStart { stack: stack.name.clone(), bin_ns: whole.bin_ns, percent })
+    };
+    reading.run.start.scenario.stacks.iter().filter_map(of_stack).collect()
 }
 
 /// The baseline beside the others over the baseline alone, in the rounds that had both.

@@ -105,22 +105,26 @@ pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
             emulated: reading.emulated(at),
             iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
                 .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
-            kept_up: side.kept_up(load.rate(), reading.schedules(at)),
-            caught_up: caught_up(side, load.rate()),
+            kept_up: load.rate().and_then(|rate| side.kept_up(rate, reading.schedules(at))),
+            caught_up: load.rate().and_then(|rate| caught_up(side, rate)),
             latency: rows::latencies(reading, side),
             service: rows::service(reading, side),
         }
     };
     Some(MatchedFindings {
-        rate_iops: load.rate(),
-        subject: at_rate(reading, load.rate()),
+        rate_iops: load.rate().unwrap_or(0.0),
+        subject: at_load(reading, &load),
         origin: load.origin().to_owned(),
         rows: (0..load.sides().len()).map(row).collect(),
     })
 }
 
-fn at_rate(reading: &WorkloadView, rate: f64) -> String {
-    format!("{} at {} I/Os a second", reading.workload.kind_subject(), grouped(rate))
+fn at_load(reading: &WorkloadView, load: &Load) -> String {
+    let what = reading.workload.kind_subject();
+    match load.rate() {
+        Some(rate) => format!("{what} at {} I/Os a second", grouped(rate)),
+        None => format!("{what} at iodepth 1"),
+    }
 }
 
 /// More than offered by this share is told.
@@ -159,7 +163,7 @@ impl ChargedPair<'_> {
             }
         };
         let without = WorkloadView::without(load.sides(), [self.base, self.at]);
-        let subject = format!("the mean {what}latency of {}{without}", at_rate(self.reading, load.rate()));
+        let subject = format!("the mean {what}latency of {}{without}", at_load(self.reading, load));
         let [a, b] = [self.base, self.at].map(|at| &load.sides()[at]);
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = self
@@ -242,10 +246,11 @@ pub fn cpu(round: &RoundTotal) -> Option<Total> {
 }
 
 fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &Load) -> Option<Refusal> {
+    let rate = load.rate()?;
     let late = |(which, at): (usize, usize)| {
         let side = &load.sides()[at];
-        let is_late = side.kept_up(load.rate(), reading.schedules(at)) == Some(false);
-        let share = side.achieved(load.rate()).filter(|_| is_late)?;
+        let is_late = side.kept_up(rate, reading.schedules(at)) == Some(false);
+        let share = side.achieved(rate).filter(|_| is_late)?;
         Some(Refusal::NotKeptUp { of_baseline: which == 0, share })
     };
     pair.into_iter().enumerate().find_map(late)

@@ -269,6 +269,38 @@ pub struct DesignReport {
     pub why: String,
     /// In words.
     pub sentence: String,
+    /// How the rate of each stack began after a change of stack; empty where slices were asked for one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<SliceStart>,
+}
+
+/// How the rate of a stack began in short slices.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SliceStart {
+    /// Its name.
+    pub stack: String,
+    /// Width of a bin of time since the start of a slice, nanoseconds.
+    pub bin_ns: u64,
+    /// Rate in each bin, percent of the steady rate: the mean of the last half of the bins.
+    pub percent: Vec<f64>,
+}
+
+impl DesignReport {
+    /// The first bins of all stacks in words; `None`: there are none.
+    pub fn starts_in_words(&self) -> Option<String> {
+        const SHOWN_BINS: usize = 12;
+        let bin_ns = self.starts.first()?.bin_ns;
+        let of_stack = |start: &SliceStart| {
+            let bins = start.percent.iter().take(SHOWN_BINS);
+            let bins: Vec<String> = bins.map(|percent| format!("{percent:.0}")).collect();
+            format!("{} {}", start.stack, bins.join(" "))
+        };
+        Some(format!(
+            "rate after a change of stack, as a percentage of the steady rate, in steps of {}: {}",
+            iotax_units::show_ns(bin_ns as f64),
+            self.starts.iter().map(of_stack).collect::<Vec<_>>().join("; ")
+        ))
+    }
 }
 
 /// The baseline beside the other stacks against itself alone.

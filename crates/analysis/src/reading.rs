@@ -39,14 +39,15 @@ pub struct WorkloadView<'a> {
 /// A load that is the same on all stacks.
 pub struct Load<'a> {
     own: bool,
-    rate: f64,
+    /// I/Os a second that are offered; `None`: a closed loop of one I/O at a time.
+    rate: Option<f64>,
     origin: String,
     sides: &'a [Side],
 }
 
 impl Load<'_> {
-    /// I/Os a second that are offered.
-    pub fn rate(&self) -> f64 {
+    /// I/Os a second that are offered; `None`: it is a closed loop of one I/O at a time.
+    pub fn rate(&self) -> Option<f64> {
         self.rate
     }
 
@@ -88,9 +89,15 @@ impl<'a> WorkloadView<'a> {
         let record = self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
         let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
         match (record, self.offered_to_all()) {
+            (Some(record), _) if reached && record.closed => Ok(Load {
+                own: false,
+                rate: None,
+                origin: "a closed loop of one I/O at a time".to_owned(),
+                sides: &self.matched,
+            }),
             (Some(record), _) if reached && record.rate_iops > 0.0 => Ok(Load {
                 own: false,
-                rate: record.rate_iops,
+                rate: Some(record.rate_iops),
                 origin: match record.slowest.as_str() {
                     // Records from before 2026-11-24 do not name one that was not up when the rate was fixed.
                     "" => "taken from the slowest stack".to_owned(),
@@ -99,7 +106,12 @@ impl<'a> WorkloadView<'a> {
                 sides: &self.matched,
             }),
             (_, Some(rate)) if rate > 0.0 => {
-                Ok(Load { own: true, rate, origin: "the workload's own rate".into(), sides: &self.sides })
+                let origin = "the workload's own rate".into();
+                Ok(Load { own: true, rate: Some(rate), origin, sides: &self.sides })
+            }
+            (None, _) if self.is_one_at_a_time() => {
+                let origin = "the workload itself: one I/O at a time".into();
+                Ok(Load { own: true, rate: None, origin, sides: &self.sides })
             }
             _ if self.offered(0).is_some() => Err(lacking(
                 "each member of a stack is offered the workload's rate, and the stacks do not have as many",
@@ -107,6 +119,15 @@ impl<'a> WorkloadView<'a> {
             (Some(_), _) => Err(lacking("no whole round at the matched rate was recorded")),
             (None, _) => Err(lacking("the run has no slices at a matched rate")),
         }
+    }
+
+    /// Whether the workload itself is a closed loop of one I/O at a time on every stack, of which every slice is timed.
+    fn is_one_at_a_time(&self) -> bool {
+        let one = |job: &iotax_load::Job| job.iodepth == 1 && job.numjobs == 1 && job.rate_iops.is_none();
+        let in_series = self.run.designs.iter().rfind(|one| one.workload == self.workload.name);
+        in_series.is_some_and(|design| design.series.is_some())
+            && matches!(self.workload.jobs.as_slice(), [job] if one(job))
+            && (0..self.sides.len()).all(|at| self.members(at) == 1)
     }
 
     /// I/Os a second that the workload itself offers a stack, all threads on all of its members together.

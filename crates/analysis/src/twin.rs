@@ -294,6 +294,7 @@ impl Twin {
         let Some((rounds, rate)) = self.matched else { return };
         let slowest = self.stacks.iter().max_by(|a, b| a.latency_ns.total_cmp(&b.latency_ns));
         self.data.matched.push(Matched {
+            closed: false,
             workload: workload.name.clone(),
             rate_iops: rate,
             slowest: slowest.map_or("", |stack| stack.name).into(),

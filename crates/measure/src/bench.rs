@@ -153,6 +153,8 @@ pub enum Offered {
     Jobs(Vec<Job>),
     /// The workload's jobs at so many I/Os a second, all members together.
     Rate(f64),
+    /// One I/O at a time of the workload's kind.
+    OneAtATime,
 }
 
 /// How the places of one worker begin.
@@ -295,10 +297,14 @@ impl Bench<'_> {
     }
 
     /// The jobs of a member of a stack that has so many.
-    fn jobs(&self, members: usize) -> Vec<Job> {
+    pub(super) fn jobs(&self, members: usize) -> Vec<Job> {
         match &self.offered {
             Offered::Jobs(jobs) => jobs.clone(),
             Offered::Rate(rate) => matched::jobs(self.workload, rate / members.max(1) as f64),
+            Offered::OneAtATime => {
+                let one = |job: &Job| Job { iodepth: 1, numjobs: 1, ..job.clone() };
+                self.workload.jobs.iter().map(one).collect()
+            }
         }
     }
 

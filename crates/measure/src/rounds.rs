@@ -98,6 +98,15 @@ pub enum Until {
 }
 
 impl Until {
+    /// The seconds that are left at most after so many; `None`: it does not end by time.
+    pub(super) fn most_s(self, spent_s: f64) -> Option<f64> {
+        match self {
+            Until::Precise(spec) => Some((spec.budget_s - spent_s).max(0.0)),
+            Until::Time(seconds) => Some(seconds),
+            Until::AsBefore { .. } => None,
+        }
+    }
+
     /// Returns the limit that is left after the pilot and the baseline alone took `taken_s`: at
     /// least half, so that there is something to report.
     fn without(self, taken_s: f64) -> Until {
@@ -349,7 +358,7 @@ impl Visit<'_> {
         (self.bench.shortest_slice_ns() > wished_ns).then(|| format!("the least that {whose} allow"))
     }
 
-    fn fixed(&self) -> Design {
+    pub(super) fn fixed(&self) -> Design {
         let slice_s = self.first_slice_ns() as f64 / 1e9;
         Design { slice_s, pattern: Pattern::Mirror, period_s: None }
     }
@@ -458,7 +467,12 @@ impl Visit<'_> {
                 done.part(stack, writes)
             };
             let round = match progress.series {
-                Some(design) => match self.series_round(progress, design, &mut trial)? {
+                Some(series) => match self.series_round(
+                    progress,
+                    (progress.design.unwrap_or_else(|| self.fixed()), series),
+                    Purpose::Plain,
+                    &mut trial,
+                )? {
                     Ok((round, done)) => {
                         done.iter().for_each(|(stack, done)| {
                             part(done, *stack);
@@ -506,7 +520,7 @@ impl Visit<'_> {
 
     /// Stacks that take turns are as sure after some seconds of each as others are after the usual least time, unless the user names
     /// another.
-    fn soon_enough(&self, progress: &Progress, until: Until) -> Until {
+    pub(super) fn soon_enough(&self, progress: &Progress, until: Until) -> Until {
         match until {
             Until::Precise(spec) if progress.series.is_some() && !self.measure.min_time_given => {
                 let least_s = LEAST_LOAD_S * self.bench.ready.len() as f64;
@@ -548,13 +562,22 @@ impl Visit<'_> {
 
     /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`: they are not.
     fn match_rate(&mut self, progress: &mut Progress) -> Result<bool> {
-        if progress.matched.is_none() {
+        if progress.matched.is_none() && self.compares_one_at_a_time(progress) {
+            // At a stated depth of 1 the rounds themselves show it.
+            if self.measure.matched_rate > 0.0 && self.bench.in_flight() > 1.0 {
+                let workload = self.workload.name.clone();
+                let matched = Matched { workload, closed: true, rate_iops: 0.0, slowest: String::new() };
+                self.bench.store.append(&Record::Matched(matched.clone()))?;
+                progress.matched = Some(matched);
+            }
+        } else if progress.matched.is_none() {
             let found =
                 matched::rate(self.workload, self.measure, &progress.rounds, self.members, self.ruler);
             if let Some((rate_iops, slowest)) = found {
                 // It may be of another set, and not up now.
                 let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();
-                let matched = Matched { workload: self.workload.name.clone(), rate_iops, slowest };
+                let workload = self.workload.name.clone();
+                let matched = Matched { workload, closed: false, rate_iops, slowest };
                 self.bench.store.append(&Record::Matched(matched.clone()))?;
                 progress.matched = Some(matched);
             }
@@ -564,23 +587,24 @@ impl Visit<'_> {
 
     /// The same load as an open loop: I/Os start on schedule on every stack, so that latencies compare.
     fn at_matched_rate(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
-        let Some(rate_iops) = progress.matched.as_ref().map(|matched| matched.rate_iops) else {
-            return Ok(Ended::Visit);
+        let rate_iops = match &progress.matched {
+            None => return Ok(Ended::Visit),
+            Some(matched) if matched.closed => return self.one_at_a_time(progress, until),
+            Some(matched) => matched.rate_iops,
         };
         let on = match self.bench.ready {
             [one] => one.stack.clone(),
             _ => "every stack".to_owned(),
         };
-        let most_s = match matched::until(until, progress.elapsed_s) {
-            Until::Precise(spec) => Some((spec.budget_s - progress.matched_s).max(0.0)),
-            Until::Time(seconds) => Some(seconds),
-            Until::AsBefore { .. } => None,
-        };
-        let most = most_s.map(|most_s| format!(" (at most {most_s:.0} s)")).unwrap_or_default();
+        let until = matched::until(until, progress.elapsed_s);
+        let most = until
+            .most_s(progress.matched_s)
+            .map(|most_s| format!(" (at most {most_s:.0} s)"))
+            .unwrap_or_default();
         let what = format!("latencies at {rate_iops:.0} I/Os a second on {on}{most}");
         self.observer.tell(Event::LongPhase { what });
         self.bench.prepare(Offered::Rate(rate_iops))?;
-        let ended = self.matched_rounds(progress, until);
+        let ended = self.matched_rounds(progress, until, None);
         let ended = self.read_back(ended)?;
         self.bench.end()?;
         Ok(ended)
@@ -596,17 +620,30 @@ impl Visit<'_> {
         ended.and_then(|ended| told.map(|()| ended))
     }
 
-    fn matched_rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+    /// Rounds of latencies until they are known well enough: in series, or slice by slice.
+    pub(super) fn matched_rounds(
+        &mut self,
+        progress: &mut Progress,
+        until: Until,
+        series: Option<(Design, SeriesDesign)>,
+    ) -> Result<Ended> {
         self.drop_rounds_with_lost(progress);
         let mut trial = self.trial(progress, Phase::Matched);
         let bound = self.bound(progress, 1);
         let (mut here, before_s) = (0, progress.matched_s);
-        let until = matched::until(until, progress.elapsed_s);
         loop {
             let began_s = self.bench.spent_s;
-            let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
-            let mut part = |done: &Done, stack: usize| done.latency_part(stack);
-            let round = match self.round(progress, &planned, Purpose::Matched, bound, &mut part)? {
+            let round = match series {
+                Some(series) => {
+                    self.series_round(progress, series, Purpose::Matched, &mut trial)?.map(|(round, _)| round)
+                }
+                None => {
+                    let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
+                    let mut part = |done: &Done, stack: usize| done.latency_part(stack);
+                    self.round(progress, &planned, Purpose::Matched, bound, &mut part)?
+                }
+            };
+            let round = match round {
                 Ok(round) => round,
                 Err(ended) => return Ok(ended),
             };

@@ -2,9 +2,11 @@
 //! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
 //! round of the statistics, whose units are then as far apart as they were with long slices.
 
-use super::bench::{Bench, Done, Spot, overdue_after, served_apart};
-use super::observer::Observer;
-use super::rounds::{Ended, Progress, Visit};
+use super::bench::{Bench, Done, Offered, Spot, overdue_after, served_apart};
+use super::matched;
+use super::observer::{Event, Observer};
+use super::rounds::{Ended, Progress, Until, Visit};
+use super::states::Keeper;
 use anyhow::{Context, Result};
 use iotax_load::{Bound, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
 use iotax_model::record::{CpuTimes, Purpose, Record, SeriesDesign, SeriesUp, TransientUp};
@@ -68,18 +70,19 @@ impl Bench<'_> {
                 && self.engine_of(ready) != Some(Engine::Fio)
         });
         let has_agent = place.is_some_and(|place| self.places.has_agent(place));
-        reads
+        self.ready.len() >= 2
+            && reads
             && in_place
             && has_agent
             && self.workload.probe.is_none()
-            && self.keeper.is_none()
+            && self.keeper.as_ref().is_none_or(Keeper::watches_none)
             && self.clusters.is_empty()
     }
 
     /// I/Os that one stack has in flight.
-    fn in_flight(&self) -> f64 {
+    pub(super) fn in_flight(&self) -> f64 {
         let of_jobs: u64 =
-            self.workload.jobs.iter().map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();
+            self.jobs(1).iter().map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();
         let targets = self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
         (of_jobs * targets) as f64
     }
@@ -196,24 +199,31 @@ impl Bench<'_> {
         while let Some((worker, transient)) = self.transients.pop_first() {
             let (visit, set, workload) = (self.visit, self.set, self.workload.name.clone());
             let stack = self.ready[worker].stack.clone();
-            self.store.append(&Record::Transient(TransientUp { visit, set, workload, stack, transient }))?;
+            let one_at_a_time = matches!(self.offered, Offered::OneAtATime);
+            let up = TransientUp { visit, set, workload, stack, one_at_a_time, transient };
+            self.store.append(&Record::Transient(up))?;
         }
         Ok(())
     }
 }
 
 impl Visit<'_> {
-    /// How stacks take turns, where they do; the rate is that of the slowest.
+    /// How stacks take turns at the stated depth, where they do; `slowest` is the rate of the slowest of them.
     pub(super) fn series_design(&self, slowest: f64) -> Option<(Design, SeriesDesign)> {
         let asked_ns = self.measure.slice_ns;
         if !self.bench.can_take_turns() || asked_ns.is_some_and(|asked_ns| asked_ns > LONGEST_WINDOW_NS) {
             return None;
         }
+        self.in_turn(slowest, asked_ns)
+    }
+
+    /// The shortest windows in which a refilled queue settles, or those asked for; `None`: they would be too long.
+    fn in_turn(&self, slowest: f64, asked_ns: Option<u64>) -> Option<(Design, SeriesDesign)> {
         // By Little's law: the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
         let discard_ns = (DISCARDED_TURNS * turn_ns).max(LEAST_DISCARD_NS);
-        let window_ns = asked_ns
-            .map_or_else(|| LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns), |asked_ns| asked_ns as f64);
+        let settled_ns = LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns);
+        let window_ns = asked_ns.map_or(settled_ns, |asked_ns| asked_ns as f64);
         if window_ns > LONGEST_WINDOW_NS as f64 {
             return None;
         }
@@ -234,34 +244,63 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// The next series, as one round.
+    /// The next series, as one round; those of `Purpose::Plain` are now and then long.
     pub(super) fn series_round(
         &mut self,
         progress: &mut Progress,
-        design: SeriesDesign,
+        (design, series): (Design, SeriesDesign),
+        purpose: Purpose,
         trial: &mut Trial,
     ) -> Result<Result<(Round, Vec<(usize, Done)>), Ended>> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Err(Ended::Interrupted));
         }
         let number = progress.next_round;
-        let long = is_long(self.measure.seed ^ self.stream, number);
+        let long = purpose == Purpose::Plain && is_long(self.measure.seed ^ self.stream, number);
         let (kind, purpose, times) = match long {
             true => (RoundKind::Long, Purpose::Long, LONG_TIMES),
-            false => (RoundKind::Plain, Purpose::Plain, 1),
+            false => (RoundKind::Plain, purpose, 1),
         };
-        let rounds = (u64::from(design.rounds) / times).max(1);
+        let rounds = (u64::from(series.rounds) / times).max(1);
         let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan().order).collect();
         let order = order.into_iter().map(|stack| self.worker_of(stack)).collect();
-        let window_ns = self.slice_ns(progress);
-        let bin_ns = (window_ns + design.discard_ns) / BINS_OF_SLICE;
-        let length = ShortLength { discard_ns: design.discard_ns, window_ns: window_ns * times };
+        let window_ns = (design.slice_s * 1e9) as u64;
+        let bin_ns = ((window_ns + series.discard_ns) / BINS_OF_SLICE).max(1);
+        let length = ShortLength { discard_ns: series.discard_ns, window_ns: window_ns * times };
         let spot = Spot { round: number, position: 0, purpose };
-        let done = self.bench.series(order, length, bin_ns.max(1), spot, self.observer)?;
+        let done = self.bench.series(order, length, bin_ns, spot, self.observer)?;
         progress.next_round += 1;
         let round =
             Round { kind, visit: self.bench.visit, in_series: true, parts: done.parts, ..Round::default() };
         Ok(Ok((round, done.done)))
+    }
+
+    /// Whether latencies are compared one I/O at a time: stacks take turns, and nobody asked for a rate.
+    pub(super) fn compares_one_at_a_time(&self, progress: &Progress) -> bool {
+        progress.series.is_some() && !self.measure.matched_rate_given && self.workload.jobs.len() == 1
+    }
+
+    /// One I/O at a time on every stack, in turn: what each adds to its latency.
+    pub(super) fn one_at_a_time(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        let until = matched::until(self.soon_enough(progress, until), progress.elapsed_s);
+        let most = until.most_s(progress.matched_s).map(|most_s| format!(" (at most {most_s:.0} s)"));
+        let what = format!("latency of one I/O at a time{}", most.unwrap_or_default());
+        self.observer.tell(Event::LongPhase { what });
+        self.bench.prepare(Offered::OneAtATime)?;
+        let mut slowest = f64::INFINITY;
+        for worker in 0..self.bench.ready.len() {
+            let spot = Spot { round: progress.next_round, position: worker, purpose: Purpose::WarmUp };
+            slowest = slowest
+                .min(self.bench.record(worker, Bound::Time { ns: ALONE_NS }, spot, self.observer)?.rate());
+        }
+        progress.next_round += 1;
+        let ended = match self.in_turn(slowest, None) {
+            Some(design) => self.matched_rounds(progress, until, Some(design)),
+            // Slower than a series is made for: as the stated depth, it would have been measured in other slices.
+            None => Ok(Ended::Visit),
+        };
+        self.bench.end()?;
+        ended
     }
 }
 

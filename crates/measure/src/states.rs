@@ -57,6 +57,11 @@ pub struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
+    /// Whether no stack has a state that it must keep.
+    pub fn watches_none(&self) -> bool {
+        self.watched.is_empty()
+    }
+
     /// Brings a stack back into its state, if it has one and left it, and says how many bytes that writes.
     ///
     /// # Errors

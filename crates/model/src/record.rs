@@ -134,6 +134,10 @@ fn is_nothing(count: &u64) -> bool {
     *count == 0
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -285,15 +289,22 @@ pub struct TransientUp {
     pub workload: String,
     /// Name of the stack.
     pub stack: String,
+    /// Whether the load was one I/O at a time, for latencies, and not the workload itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub one_at_a_time: bool,
     /// Of all series of the visit together.
     pub transient: Transient,
 }
 
-/// An open loop at one rate on every stack, for latencies that can be compared.
+/// A load that is the same on every stack, for latencies that can be compared: an open loop at one rate, or a closed loop of one
+/// I/O at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matched {
     /// Name of the workload.
     pub workload: String,
+    /// Whether it is a closed loop at iodepth 1; it then has no rate.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub closed: bool,
     /// I/Os a second that are offered, all threads of all jobs together.
     pub rate_iops: f64,
     /// Name of the slowest stack, whose rate it was taken from.

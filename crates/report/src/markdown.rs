@@ -130,7 +130,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     if sheet::is_empty(workload) {
         return out + &list("", vec![sheet::EMPTY.to_owned()]);
     }
-    out += &workload.design.iter().map(|one| format!("{}\n\n", escaped(&one.sentence))).collect::<String>();
+    let starts = workload.design.iter().filter_map(|design| design.starts_in_words());
+    let designs = workload.design.iter().map(|design| design.sentence.clone());
+    out += &designs.chain(starts).map(|one| format!("{}\n\n", escaped(&one))).collect::<String>();
     out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text).collect());
     out += &verdicts::table(workload).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
     out += &format!(

@@ -138,7 +138,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if sheet::is_empty(workload) {
         return out + &list("", std::iter::once(sheet::EMPTY.to_owned()), width);
     }
-    out += &workload.design.iter().map(|design| indented(&design.sentence, width)).collect::<String>();
+    let starts = workload.design.iter().filter_map(|design| design.starts_in_words());
+    let designs = workload.design.iter().map(|design| design.sentence.clone());
+    out += &designs.chain(starts).map(|sentence| indented(&sentence, width)).collect::<String>();
     out += &format!("\n{}", sheet::stacks(workload).text(width, left_out));
     for one in probes::sections(workload) {
         out += &format!("\n  {}\n{}", one.title, one.table.text(width, left_out));

@@ -62,7 +62,9 @@ pub const KEYS: &[KeyDef] = &[
         name: "matched_rate",
         value: "PERCENT|off",
         help: "Compare latencies at this percentage of the slowest stack's rate",
-        set: |spec, word| matched_rate(word).map(|fraction| spec.matched_rate = fraction),
+        set: |spec, word| {
+            matched_rate(word).map(|part| (spec.matched_rate, spec.matched_rate_given) = (part, true))
+        },
     },
     KeyDef {
         name: "attaches",

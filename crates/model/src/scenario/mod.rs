@@ -648,6 +648,9 @@ pub struct MeasureSpec {
     /// Share of the slowest stack's rate at which latencies are compared; 0: they are not.
     #[serde(default)]
     pub matched_rate: f64,
+    /// Whether the user chose that share.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub matched_rate_given: bool,
     /// Set-ups over which stacks that can be up together are measured; 3 or more are the unit of the interval.
     #[serde(default = "one")]
     pub attaches: u32,
@@ -714,6 +717,7 @@ impl Default for MeasureSpec {
             budget_ns: 300_000_000_000,
             visits: 6,
             matched_rate: 0.7,
+            matched_rate_given: false,
             attaches: 1,
             seed: 1,
             regime: Regime::Burst,

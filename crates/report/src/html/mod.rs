@@ -182,7 +182,10 @@ fn measured(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> M
     // In percent.
     let zone = 100.0 * findings.run.zone;
     html! {
-            @if let Some(design) = &workload.design { p class="soft" { (signed(&design.sentence)) "." } }
+            @if let Some(design) = &workload.design {
+                p class="soft" { (signed(&design.sentence)) "." }
+                @if let Some(starts) = design.starts_in_words() { p class="soft" { (signed(&starts)) "." } }
+            }
             (sentences(workload))
             @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
             (forest(&workload.comparisons.iter().collect::<Vec<_>>(), zone, |one| one.stack.clone()))
