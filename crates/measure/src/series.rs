@@ -48,6 +48,9 @@ const MOST_STOPS: u32 = 20;
 /// Of the stacks of a visit, what their transients have come to.
 pub type Transients = BTreeMap<usize, Transient>;
 
+/// A series as a round of the statistics, and what each stack (by its number in the scenario) did in it.
+pub type SeriesRound = (Round, Vec<(usize, Done)>);
+
 /// What came of a series.
 pub struct SeriesDone {
     /// Slices in order, by the stacks' numbers in the scenario.
@@ -251,7 +254,7 @@ impl Visit<'_> {
         (design, series): (Design, SeriesDesign),
         purpose: Purpose,
         trial: &mut Trial,
-    ) -> Result<Result<(Round, Vec<(usize, Done)>), Ended>> {
+    ) -> Result<Result<SeriesRound, Ended>> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Err(Ended::Interrupted));
         }
