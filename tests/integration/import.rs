@@ -211,7 +211,7 @@ fn paths_that_differ_are_one_system_only_where_words_of_runs_do() {
         }
     }
     let (id, told) = imported(&rig, &["deep/host", "deep/vm"]);
-    says(&told, &["by their paths: host (2), vm (2)", "--system NAME=PATH, once for each path"]);
+    says(&told, &["by their paths: host (2), vm (2)", "--system NAME=PATH for each path"]);
     let text = flat(&rig.expect(0, &["report", &id, "-v"]));
     says(&text, &["host * 9593", "vm 11.6k", "121.3"]);
     assert!(!text.contains("10.6k"), "{text}");

@@ -25,7 +25,9 @@ use std::time::Instant;
 /// The shortest window, nanoseconds.
 const LEAST_WINDOW_NS: f64 = 1e6;
 /// Longer windows gain little by a series: slices are then asked for one by one.
-pub const LONGEST_WINDOW_NS: u64 = 20_000_000;
+const LONGEST_WINDOW_NS: f64 = 20e6;
+/// Whoever asks for longer slices than this wants them one by one.
+const LONGEST_ASKED_NS: u64 = 5_000_000;
 /// A drained queue that is filled again works in waves for some turns of it; measured in docs/decisions/short-slices.md.
 const DISCARDED_TURNS: f64 = 3.0;
 /// The discarded start is at least so long, nanoseconds: two I/Os of a fast drive.
@@ -214,7 +216,7 @@ impl Visit<'_> {
     /// How stacks take turns at the stated depth, where they do; `slowest` is the rate of the slowest of them.
     pub(super) fn series_design(&self, slowest: f64) -> Option<(Design, SeriesDesign)> {
         let asked_ns = self.measure.slice_ns;
-        if !self.bench.can_take_turns() || asked_ns.is_some_and(|asked_ns| asked_ns > LONGEST_WINDOW_NS) {
+        if !self.bench.can_take_turns() || asked_ns.is_some_and(|asked_ns| asked_ns > LONGEST_ASKED_NS) {
             return None;
         }
         self.in_turn(slowest, asked_ns)
@@ -227,7 +229,7 @@ impl Visit<'_> {
         let discard_ns = (DISCARDED_TURNS * turn_ns).max(LEAST_DISCARD_NS);
         let settled_ns = LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns);
         let window_ns = asked_ns.map_or(settled_ns, |asked_ns| asked_ns as f64);
-        if window_ns > LONGEST_WINDOW_NS as f64 {
+        if window_ns > LONGEST_WINDOW_NS {
             return None;
         }
         let round_ns = 2.0 * self.bench.ready.len() as f64 * (window_ns + discard_ns);
