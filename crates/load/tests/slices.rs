@@ -745,7 +745,8 @@ fn windows_of_a_series_hold_whole_cycles_at_depth_1() {
     let served = sum.served_ns as f64 / sum.window_ns as f64;
     assert!((0.95..=1.0).contains(&served), "{served} of the windows are I/Os");
     let (sum_ns, number) = transient.cycles[2];
-    assert!(number >= 90 && sum_ns / number >= 350_000, "{sum_ns} {number}");
+    // On a busy machine some slices have fewer I/Os.
+    assert!(number >= 50 && sum_ns / number >= 350_000, "{sum_ns} {number}");
 }
 
 #[test]
