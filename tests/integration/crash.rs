@@ -88,7 +88,7 @@ const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "
 
 #[test]
 fn of_a_loop_and_a_file_system() {
-    kill_a_loop_and_a_file_system(3);
+    kill_a_loop_and_a_file_system(5);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn kill_a_loop_and_a_file_system(every: usize) {
 
 #[test]
 fn of_a_guest() {
-    kill_a_guest(3);
+    kill_a_guest(4);
 }
 
 #[test]

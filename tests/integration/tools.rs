@@ -36,7 +36,7 @@ fn can_fuse() -> bool {
 
 #[test]
 fn a_described_engine_is_measured_and_nothing_is_left_wherever_a_run_is_killed() {
-    measure_and_kill_a_described_engine(4);
+    measure_and_kill_a_described_engine(6);
 }
 
 #[test]
