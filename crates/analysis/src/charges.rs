@@ -112,7 +112,7 @@ pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
         }
     };
     Some(MatchedFindings {
-        rate_iops: load.rate().unwrap_or(0.0),
+        rate_iops: load.rate(),
         subject: at_load(reading, &load),
         origin: load.origin().to_owned(),
         rows: (0..load.sides().len()).map(row).collect(),

@@ -529,8 +529,8 @@ pub struct RulerCheck {
 /// All stacks under the same offered load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedFindings {
-    /// I/Os a second that were offered.
-    pub rate_iops: f64,
+    /// I/Os a second that were offered; `None`: one I/O at a time.
+    pub rate_iops: Option<f64>,
     /// `4k random reads at 12,300 I/Os a second`.
     pub subject: String,
     /// Where the rate came from, in words.

@@ -89,19 +89,14 @@ impl<'a> WorkloadView<'a> {
         let record = self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
         let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
         match (record, self.offered_to_all()) {
-            (Some(record), _) if reached && record.closed => Ok(Load {
+            (Some(record), _) if reached && record.rate_iops.is_none_or(|rate| rate > 0.0) => Ok(Load {
                 own: false,
-                rate: None,
-                origin: "a closed loop of one I/O at a time".to_owned(),
-                sides: &self.matched,
-            }),
-            (Some(record), _) if reached && record.rate_iops > 0.0 => Ok(Load {
-                own: false,
-                rate: Some(record.rate_iops),
-                origin: match record.slowest.as_str() {
+                rate: record.rate_iops,
+                origin: match (record.rate_iops, record.slowest.as_str()) {
+                    (None, _) => "a closed loop of one I/O at a time".to_owned(),
                     // Records from before 2026-11-24 do not name one that was not up when the rate was fixed.
-                    "" => "taken from the slowest stack".to_owned(),
-                    name => format!("taken from {name}, the slowest"),
+                    (_, "") => "taken from the slowest stack".to_owned(),
+                    (_, name) => format!("taken from {name}, the slowest"),
                 },
                 sides: &self.matched,
             }),

@@ -505,7 +505,7 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
     let matched = workload.matched.as_ref().unwrap();
     assert_eq!(
         (matched.rate_iops, matched.origin.as_str()),
-        (40_000.0, "taken from vm(vcpus=2), the slowest")
+        (Some(40_000.0), "taken from vm(vcpus=2), the slowest")
     );
     // Runs of several sets did not name a slowest stack that was not up when the rate was fixed.
     let mut nameless = twin::three_figures();

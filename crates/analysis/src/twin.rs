@@ -294,9 +294,8 @@ impl Twin {
         let Some((rounds, rate)) = self.matched else { return };
         let slowest = self.stacks.iter().max_by(|a, b| a.latency_ns.total_cmp(&b.latency_ns));
         self.data.matched.push(Matched {
-            closed: false,
             workload: workload.name.clone(),
-            rate_iops: rate,
+            rate_iops: Some(rate),
             slowest: slowest.map_or("", |stack| stack.name).into(),
         });
         let mut schedule = Schedule::new(2, 0);

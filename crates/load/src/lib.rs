@@ -26,6 +26,7 @@ pub mod stamp;
 mod stamps;
 mod tally;
 mod target;
+pub mod transient;
 pub mod verify;
 pub mod worker;
 
@@ -38,9 +39,11 @@ pub use iotax_units::random::{self, Random};
 pub use job::{Hold, Iomem, Job, Rw, Stamping};
 pub use pace::MAX_RATE;
 pub use seat::cpu_list;
-pub use series::{
-    MachineTimes, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient, run_series,
+pub use series::run_series;
+pub use spec::{
+    Bound, Direction, LoadError, MachineTimes, ReadMachine, SeriesResult, SeriesSpec, ShortLength,
+    ShortSlice, SliceResult, SliceSpec, TargetSpec,
 };
-pub use spec::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec};
+pub use transient::Transient;
 pub use verify::Verified;
 pub use worker::{MAX_DEPTH, Worker};

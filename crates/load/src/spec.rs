@@ -1,8 +1,10 @@
 //! What a worker is asked and what it answers: targets, slices, results, errors.
 
+use crate::transient::Transient;
 use crate::{Histogram, Hold};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What a worker issues I/O to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,6 +128,75 @@ pub struct SliceResult {
     pub errors: u64,
     /// The first of them in words; with several targets, behind the path of the one that it is of.
     pub first_error: Option<String>,
+}
+
+/// How long a slice of a series is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShortLength {
+    /// The window begins with the first completions so many nanoseconds after the start,
+    pub discard_ns: u64,
+    /// and ends with the first ones so many nanoseconds later.
+    pub window_ns: u64,
+}
+
+/// Times of the machine since it booted that only grow, such as those of its processors by kind, nanoseconds.
+pub type MachineTimes = [u64; 5];
+
+/// Reads them.
+pub type ReadMachine = Arc<dyn Fn() -> Option<MachineTimes> + Send + Sync>;
+
+/// What a series is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesSpec {
+    /// Whose slices follow each other: places in the list of workers.
+    pub order: Vec<usize>,
+    /// Lengths of the slices of each worker.
+    pub lengths: Vec<ShortLength>,
+    /// Width of the bins of [`Transient`], nanoseconds.
+    pub bin_ns: u64,
+}
+
+/// What one slice counted; five numbers in this order where it is stored or sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(usize, u64, u64, u64, u64)", into = "(usize, u64, u64, u64, u64)")]
+pub struct ShortSlice {
+    /// Place of its worker in the list.
+    pub worker: usize,
+    /// CLOCK_MONOTONIC of the place when it began.
+    pub start_ns: u64,
+    /// Length of the window, nanoseconds: of several threads their mean, as each has its own.
+    pub window_ns: u64,
+    /// I/Os that completed in the windows of all threads.
+    pub ios: u64,
+    /// From the start until all queues were empty, nanoseconds.
+    pub took_ns: u64,
+}
+
+impl From<(usize, u64, u64, u64, u64)> for ShortSlice {
+    fn from((worker, start_ns, window_ns, ios, took_ns): (usize, u64, u64, u64, u64)) -> ShortSlice {
+        ShortSlice { worker, start_ns, window_ns, ios, took_ns }
+    }
+}
+
+impl From<ShortSlice> for (usize, u64, u64, u64, u64) {
+    fn from(slice: ShortSlice) -> (usize, u64, u64, u64, u64) {
+        (slice.worker, slice.start_ns, slice.window_ns, slice.ios, slice.took_ns)
+    }
+}
+
+/// What a series counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SeriesResult {
+    /// In the order in which they ran.
+    pub slices: Vec<ShortSlice>,
+    /// Of each worker, all its slices together: the windows and what was discarded are sums, the start is that of the first.
+    pub sums: Vec<SliceResult>,
+    /// How the rate of each worker began after a switch.
+    pub transients: Vec<Transient>,
+    /// By how much the machine's times grew during the slices of each worker; `None`: they were not read.
+    pub machine: Vec<Option<MachineTimes>>,
 }
 
 /// Why a worker could not be prepared or a slice not run.

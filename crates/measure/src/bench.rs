@@ -6,13 +6,12 @@ use super::far_end::{self, FarEnd};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::places::{Places, Reached, runs_apart};
-use super::series::Transients;
 use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, CommonSlice, Together};
 use super::traffic::{PlaceReadings, Traffic};
 use anyhow::{Result, ensure};
-use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Transient};
 use iotax_model::record::DeviceReading;
 use iotax_model::record::{
     Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
@@ -44,7 +43,7 @@ const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// Whoever stops iotax in so many tries of one slice will do so in the next.
-const MOST_STOPS: u32 = 20;
+pub(super) const MOST_STOPS: u32 = 20;
 /// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
 /// fio's trials are a command over ssh each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
@@ -141,7 +140,7 @@ pub struct Bench<'a> {
     /// What the devices below the load have counted, beside the I/O issued.
     pub traffic: Traffic,
     /// How the rates of its workers began in short slices.
-    pub transients: Transients,
+    pub transients: BTreeMap<usize, Transient>,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
 }

@@ -194,7 +194,7 @@ impl Visit<'_> {
         let ended = self.at_depth(progress, until);
         let ended = self.read_back(ended)?;
         if progress.series.is_some() && ended != Ended::Interrupted {
-            self.hold_against_devices(progress)?;
+            self.each_by_itself(progress)?;
         }
         self.bench.end()?;
         if matches!(ended, Ended::Interrupted | Ended::MaxWritten | Ended::Disturbed { .. })
@@ -314,11 +314,15 @@ impl Visit<'_> {
         if progress.design.is_none() {
             let in_turn = self.series_design(warm.slowest);
             let (design, piloted, why) = match (in_turn, self.measure.slice_ns) {
-                (Some((design, _)), None) => {
-                    (design, 0, "the shortest in which a refilled queue settles".to_owned())
+                (Some((window_ns, _)), asked) => {
+                    let why = if asked.is_some() {
+                        "as asked for"
+                    } else {
+                        "the shortest in which a refilled queue settles"
+                    };
+                    (mirrored(window_ns), 0, why.to_owned())
                 }
-                (Some((design, _)), Some(_)) => (design, 0, "as asked for".to_owned()),
-                (None, Some(asked_ns)) => (self.fixed(), 0, self.why_fixed(asked_ns)),
+                (None, Some(asked_ns)) => (mirrored(self.first_slice_ns()), 0, self.why_fixed(asked_ns)),
                 (None, None) => match self.pilot(progress, warm)? {
                     Ok(chosen) => chosen,
                     Err(ended) => return Ok(Some(ended)),
@@ -356,11 +360,6 @@ impl Visit<'_> {
         let whose =
             if self.bench.ready.iter().any(by_fio) { "fio's clock and start-up" } else { "the engines" };
         (self.bench.shortest_slice_ns() > wished_ns).then(|| format!("the least that {whose} allow"))
-    }
-
-    pub(super) fn fixed(&self) -> Design {
-        let slice_s = self.first_slice_ns() as f64 / 1e9;
-        Design { slice_s, pattern: Pattern::Mirror, period_s: None }
     }
 
     /// Some seconds of the baseline alone, where there is time for it.
@@ -467,20 +466,16 @@ impl Visit<'_> {
                 done.part(stack, writes)
             };
             let round = match progress.series {
-                Some(series) => match self.series_round(
-                    progress,
-                    (progress.design.unwrap_or_else(|| self.fixed()), series),
-                    Purpose::Plain,
-                    &mut trial,
-                )? {
-                    Ok((round, done)) => {
-                        done.iter().for_each(|(stack, done)| {
+                Some(series) => {
+                    let design = (self.slice_ns(progress), series);
+                    let round = self.series_round(progress, design, Purpose::Plain, &mut trial)?;
+                    round.map(|(round, done)| {
+                        for (stack, done) in &done {
                             part(done, *stack);
-                        });
+                        }
                         round
-                    }
-                    Err(ended) => return Ok(ended),
-                },
+                    })
+                }
                 None => {
                     let planned = trial.plan();
                     let (purpose, times) = match planned.kind {
@@ -488,11 +483,12 @@ impl Visit<'_> {
                         RoundKind::Long => (Purpose::Long, checks::TIMES),
                     };
                     let bound = self.bound(progress, times);
-                    match self.round(progress, &planned, purpose, bound, &mut part)? {
-                        Ok(round) => round,
-                        Err(ended) => return Ok(ended),
-                    }
+                    self.round(progress, &planned, purpose, bound, &mut part)?
                 }
+            };
+            let round = match round {
+                Ok(round) => round,
+                Err(ended) => return Ok(ended),
             };
             progress.elapsed_s += self.bench.spent_s - began_s;
             if self.drop_rounds_with_lost(progress) {
@@ -566,7 +562,7 @@ impl Visit<'_> {
             // At a stated depth of 1 the rounds themselves show it.
             if self.measure.matched_rate > 0.0 && self.bench.in_flight() > 1.0 {
                 let workload = self.workload.name.clone();
-                let matched = Matched { workload, closed: true, rate_iops: 0.0, slowest: String::new() };
+                let matched = Matched { workload, rate_iops: None, slowest: String::new() };
                 self.bench.store.append(&Record::Matched(matched.clone()))?;
                 progress.matched = Some(matched);
             }
@@ -577,7 +573,7 @@ impl Visit<'_> {
                 // It may be of another set, and not up now.
                 let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();
                 let workload = self.workload.name.clone();
-                let matched = Matched { workload, closed: false, rate_iops, slowest };
+                let matched = Matched { workload, rate_iops: Some(rate_iops), slowest };
                 self.bench.store.append(&Record::Matched(matched.clone()))?;
                 progress.matched = Some(matched);
             }
@@ -587,11 +583,8 @@ impl Visit<'_> {
 
     /// The same load as an open loop: I/Os start on schedule on every stack, so that latencies compare.
     fn at_matched_rate(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
-        let rate_iops = match &progress.matched {
-            None => return Ok(Ended::Visit),
-            Some(matched) if matched.closed => return self.one_at_a_time(progress, until),
-            Some(matched) => matched.rate_iops,
-        };
+        let Some(matched) = &progress.matched else { return Ok(Ended::Visit) };
+        let Some(rate_iops) = matched.rate_iops else { return self.one_at_a_time(progress, until) };
         let on = match self.bench.ready {
             [one] => one.stack.clone(),
             _ => "every stack".to_owned(),
@@ -625,7 +618,7 @@ impl Visit<'_> {
         &mut self,
         progress: &mut Progress,
         until: Until,
-        series: Option<(Design, SeriesDesign)>,
+        series: Option<(u64, SeriesDesign)>,
     ) -> Result<Ended> {
         self.drop_rounds_with_lost(progress);
         let mut trial = self.trial(progress, Phase::Matched);
@@ -735,6 +728,11 @@ fn over(
             Decision::Stop(StopReason::Budget) => Some(Ended::Budget),
         },
     }
+}
+
+/// Slices of that length in a random order and its mirror image.
+fn mirrored(slice_ns: u64) -> Design {
+    Design { slice_s: slice_ns as f64 / 1e9, pattern: Pattern::Mirror, period_s: None }
 }
 
 /// The same while there is no round yet.

@@ -450,7 +450,7 @@ fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
     };
     assert!((rate(1) / rate(0) - 2.0).abs() < 0.05, "{} {}", rate(1), rate(0));
     // The rate that is offered is shared out among those that are left.
-    let matched = progress.matched.as_ref().unwrap().rate_iops;
+    let matched = progress.matched.as_ref().unwrap().rate_iops.unwrap();
     let offered = |slice: &Slice| slice.figure("read.ios").unwrap() / slice.window_ns as f64 * 1e9;
     for slice in rig.slices.iter().filter(|slice| slice.purpose == Purpose::Matched) {
         assert!((offered(slice) / matched - 1.0).abs() < 0.05, "{} {matched}", offered(slice));
@@ -624,8 +624,9 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
     let count = |word: &str| machine.commands.iter().filter(|command| *command == word).count();
     assert_eq!((count("stop"), count("cont")), (rig.count(Purpose::Alone), rig.count(Purpose::Alone)));
     let matched = progress.matched.as_ref().unwrap();
-    assert_eq!((matched.rate_iops.round(), matched.slowest.as_str()), (matched.rate_iops, "stack1"));
-    assert!((27_000.0..29_000.0).contains(&matched.rate_iops), "70 % of 40,000: {}", matched.rate_iops);
+    let rate = matched.rate_iops.unwrap();
+    assert_eq!((rate.round(), matched.slowest.as_str()), (rate, "stack1"));
+    assert!((27_000.0..29_000.0).contains(&rate), "70 % of 40,000: {rate}");
     let discarded = |purpose| {
         let of = rig.slices.iter().filter(|slice| slice.purpose == purpose);
         of.map(|slice| slice.discarded_ns / 1_000_000).collect::<BTreeSet<u64>>()

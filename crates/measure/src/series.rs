@@ -2,23 +2,21 @@
 //! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
 //! round of the statistics, whose units are then as far apart as they were with long slices.
 
-use super::bench::{Bench, Done, Offered, Spot, overdue_after, served_apart};
+use super::bench::{Bench, Done, MOST_STOPS, Offered, Spot, overdue_after, served_apart};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::rounds::{Ended, Progress, Until, Visit};
 use super::states::Keeper;
 use anyhow::{Context, Result};
-use iotax_load::{Bound, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
+use iotax_load::{Bound, SeriesResult, SeriesSpec, ShortLength, ShortSlice};
 use iotax_model::record::{CpuTimes, Purpose, Record, SeriesDesign, SeriesUp, TransientUp};
 use iotax_model::scenario::Engine;
-use iotax_stats::noise::Noise;
-use iotax_stats::pilot::{Design, Pattern};
+use iotax_stats::length::is_chosen;
 use iotax_stats::rounds::{Part, Round, RoundKind};
 use iotax_stats::trial::Trial;
 use iotax_steps::Place;
 use iotax_steps::wire::peer::{SLICE_GRACE, series_length};
 use iotax_units::exit::Failed;
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -37,29 +35,16 @@ const WINDOW_OF_DISCARD: f64 = 4.0;
 /// A series takes about so long, nanoseconds: several times the memory of the noise, and short enough for Ctrl-C.
 const SERIES_NS: f64 = 125e6;
 /// How many times as long the slices of a long series are.
-pub const LONG_TIMES: u64 = 8;
-/// One of so many series has long slices.
+const LONG_TIMES: u64 = 8;
+/// One of so many series, at random, has long slices.
 const LONG_ONE_OF: u32 = 8;
-/// Length of a slice that is held against what devices count, nanoseconds.
+/// Length of a slice of one stack by itself, nanoseconds.
 const ALONE_NS: u64 = 100_000_000;
 /// Bins of a transient that a slice of the usual length fills.
 const BINS_OF_SLICE: u64 = 48;
-/// Whoever stops iotax in so many tries of one series will do so in the next.
-const MOST_STOPS: u32 = 20;
-
-/// Of the stacks of a visit, what their transients have come to.
-pub type Transients = BTreeMap<usize, Transient>;
 
 /// A series as a round of the statistics, and what each stack (by its number in the scenario) did in it.
 pub type SeriesRound = (Round, Vec<(usize, Done)>);
-
-/// What came of a series.
-pub struct SeriesDone {
-    /// Slices in order, by the stacks' numbers in the scenario.
-    pub parts: Vec<Part>,
-    /// Each worker's slices as one.
-    pub done: Vec<(usize, Done)>,
-}
 
 impl Bench<'_> {
     /// Whether all stacks can take turns: closed loops of reads by our own generator, loaded in one place.
@@ -74,11 +59,12 @@ impl Bench<'_> {
                 && ready.far_end.is_none()
                 && self.engine_of(ready) != Some(Engine::Fio)
         });
-        let has_agent = place.is_some_and(|place| self.places.has_agent(place));
+        // Of a guest the CPU time of its host counts too, which nobody reads between short slices.
+        let suits = place.is_some_and(|place| !place.is_guest() && self.places.has_agent(place));
         self.ready.len() >= 2
             && reads
             && in_place
-            && has_agent
+            && suits
             && self.workload.probe.is_none()
             && self.keeper.as_ref().is_none_or(Keeper::watches_none)
             && self.clusters.is_empty()
@@ -103,7 +89,7 @@ impl Bench<'_> {
         bin_ns: u64,
         spot: Spot,
         observer: &mut dyn Observer,
-    ) -> Result<SeriesDone> {
+    ) -> Result<SeriesRound> {
         self.store.present()?;
         // Devices below count for all stacks together.
         self.traffic.interrupt();
@@ -160,7 +146,7 @@ impl Bench<'_> {
         engine_ns: &[Option<f64>],
         place: &Place,
         spot: Spot,
-    ) -> Result<SeriesDone> {
+    ) -> Result<SeriesRound> {
         let clock_offset_ns = self.places.get(place)?.clock_offset_ns;
         let on_host = |start_ns: u64| start_ns.saturating_add_signed(-clock_offset_ns);
         let slices: Vec<_> = result
@@ -193,7 +179,8 @@ impl Bench<'_> {
             self.transients.entry(worker).or_default().merge(transient);
             all.push((self.ready[worker].index, done));
         }
-        Ok(SeriesDone { parts, done: all })
+        let kind = if purpose == Purpose::Long { RoundKind::Long } else { RoundKind::Plain };
+        Ok((Round { kind, visit, in_series: true, parts, ..Round::default() }, all))
     }
 
     /// What the series of a visit have shown of how rates begin.
@@ -213,8 +200,8 @@ impl Bench<'_> {
 }
 
 impl Visit<'_> {
-    /// How stacks take turns at the stated depth, where they do; `slowest` is the rate of the slowest of them.
-    pub(super) fn series_design(&self, slowest: f64) -> Option<(Design, SeriesDesign)> {
+    /// Length of windows and how stacks take turns at the stated depth, where they do; `slowest` is the rate of the slowest of them.
+    pub(super) fn series_design(&self, slowest: f64) -> Option<(u64, SeriesDesign)> {
         let asked_ns = self.measure.slice_ns;
         if !self.bench.can_take_turns() || asked_ns.is_some_and(|asked_ns| asked_ns > LONGEST_ASKED_NS) {
             return None;
@@ -223,7 +210,7 @@ impl Visit<'_> {
     }
 
     /// The shortest windows in which a refilled queue settles, or those asked for; `None`: they would be too long.
-    fn in_turn(&self, slowest: f64, asked_ns: Option<u64>) -> Option<(Design, SeriesDesign)> {
+    fn in_turn(&self, slowest: f64, asked_ns: Option<u64>) -> Option<(u64, SeriesDesign)> {
         // By Little's law: the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
         let discard_ns = (DISCARDED_TURNS * turn_ns).max(LEAST_DISCARD_NS);
@@ -234,26 +221,27 @@ impl Visit<'_> {
         }
         let round_ns = 2.0 * self.bench.ready.len() as f64 * (window_ns + discard_ns);
         let rounds = (SERIES_NS / round_ns).ceil().max(1.0) as u32;
-        let design = Design { slice_s: window_ns / 1e9, pattern: Pattern::Mirror, period_s: None };
-        Some((design, SeriesDesign { discard_ns: discard_ns as u64, rounds }))
+        Some((window_ns as u64, SeriesDesign { discard_ns: discard_ns as u64, rounds }))
     }
 
-    /// A slice of each stack by itself: block devices below count all stacks of a series together, so that what each stack reads is
-    /// held against them here, and in the slices that warm up.
-    pub(super) fn hold_against_devices(&mut self, progress: &mut Progress) -> Result<()> {
+    /// A slice of each stack by itself, and the rate of the slowest. Block devices below count all stacks of a series together, so that
+    /// what each stack reads is held against them here, and in the slices that warm up.
+    pub(super) fn each_by_itself(&mut self, progress: &mut Progress) -> Result<f64> {
+        let mut slowest = f64::INFINITY;
         for worker in 0..self.bench.ready.len() {
             let spot = Spot { round: progress.next_round, position: worker, purpose: Purpose::WarmUp };
-            self.bench.record(worker, Bound::Time { ns: ALONE_NS }, spot, self.observer)?;
+            let done = self.bench.record(worker, Bound::Time { ns: ALONE_NS }, spot, self.observer)?;
+            slowest = slowest.min(done.rate());
         }
         progress.next_round += 1;
-        Ok(())
+        Ok(slowest)
     }
 
     /// The next series, as one round; those of `Purpose::Plain` are now and then long.
     pub(super) fn series_round(
         &mut self,
         progress: &mut Progress,
-        (design, series): (Design, SeriesDesign),
+        (window_ns, series): (u64, SeriesDesign),
         purpose: Purpose,
         trial: &mut Trial,
     ) -> Result<Result<SeriesRound, Ended>> {
@@ -261,23 +249,18 @@ impl Visit<'_> {
             return Ok(Err(Ended::Interrupted));
         }
         let number = progress.next_round;
-        let long = purpose == Purpose::Plain && is_long(self.measure.seed ^ self.stream, number);
-        let (kind, purpose, times) = match long {
-            true => (RoundKind::Long, Purpose::Long, LONG_TIMES),
-            false => (RoundKind::Plain, purpose, 1),
-        };
+        let long =
+            purpose == Purpose::Plain && is_chosen(self.measure.seed ^ self.stream, number, LONG_ONE_OF);
+        let (purpose, times) = if long { (Purpose::Long, LONG_TIMES) } else { (purpose, 1) };
         let rounds = (u64::from(series.rounds) / times).max(1);
         let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan().order).collect();
         let order = order.into_iter().map(|stack| self.worker_of(stack)).collect();
-        let window_ns = (design.slice_s * 1e9) as u64;
         let bin_ns = ((window_ns + series.discard_ns) / BINS_OF_SLICE).max(1);
         let length = ShortLength { discard_ns: series.discard_ns, window_ns: window_ns * times };
         let spot = Spot { round: number, position: 0, purpose };
-        let done = self.bench.series(order, length, bin_ns, spot, self.observer)?;
+        let round = self.bench.series(order, length, bin_ns, spot, self.observer)?;
         progress.next_round += 1;
-        let round =
-            Round { kind, visit: self.bench.visit, in_series: true, parts: done.parts, ..Round::default() };
-        Ok(Ok((round, done.done)))
+        Ok(Ok(round))
     }
 
     /// Whether latencies are compared one I/O at a time: stacks take turns, and nobody asked for a rate.
@@ -292,13 +275,7 @@ impl Visit<'_> {
         let what = format!("latency of one I/O at a time{}", most.unwrap_or_default());
         self.observer.tell(Event::LongPhase { what });
         self.bench.prepare(Offered::OneAtATime)?;
-        let mut slowest = f64::INFINITY;
-        for worker in 0..self.bench.ready.len() {
-            let spot = Spot { round: progress.next_round, position: worker, purpose: Purpose::WarmUp };
-            slowest = slowest
-                .min(self.bench.record(worker, Bound::Time { ns: ALONE_NS }, spot, self.observer)?.rate());
-        }
-        progress.next_round += 1;
+        let slowest = self.each_by_itself(progress)?;
         let ended = match self.in_turn(slowest, None) {
             Some(design) => self.matched_rounds(progress, until, Some(design)),
             // Slower than a series is made for: as the stated depth, it would have been measured in other slices.
@@ -307,11 +284,4 @@ impl Visit<'_> {
         self.bench.end()?;
         ended
     }
-}
-
-/// Whether the series of this number has long slices: one of eight at random, so that nothing periodic keeps step with them.
-fn is_long(seed: u64, number: u32) -> bool {
-    let turn = u64::from(number / LONG_ONE_OF);
-    let chosen = Noise::new(seed ^ turn.wrapping_mul(0x9e37_79b9)).bits() % u64::from(LONG_ONE_OF);
-    u64::from(number % LONG_ONE_OF) == chosen
 }

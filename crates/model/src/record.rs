@@ -302,12 +302,11 @@ pub struct TransientUp {
 pub struct Matched {
     /// Name of the workload.
     pub workload: String,
-    /// Whether it is a closed loop at iodepth 1; it then has no rate.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub closed: bool,
-    /// I/Os a second that are offered, all threads of all jobs together.
-    pub rate_iops: f64,
-    /// Name of the slowest stack, whose rate it was taken from.
+    /// I/Os a second that are offered, all threads of all jobs together; `None`: a closed loop of one I/O at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_iops: Option<f64>,
+    /// Name of the slowest stack, whose rate it was taken from; empty without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub slowest: String,
 }
 
@@ -659,7 +658,7 @@ pub enum Purpose {
     /// The comparison at the stated depth.
     #[default]
     Plain,
-    /// The same, four times as long.
+    /// The same in longer slices: four times as long, or eight times in a series.
     Long,
     /// The first of a stack in a visit, for caches and pace; used for nothing.
     WarmUp,

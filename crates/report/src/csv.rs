@@ -474,7 +474,7 @@ impl Lines<'_> {
     }
 
     fn matched(&mut self, workload: &str, matched: &MatchedFindings) {
-        let load = if matched.rate_iops > 0.0 { "at the matched rate" } else { "at iodepth 1" };
+        let load = if matched.rate_iops.is_some() { "at the matched rate" } else { "at iodepth 1" };
         for row in &matched.rows {
             let late = (row.kept_up == Some(false)).then(|| "not kept up".to_owned());
             let mut add = |metric: &str, parts: Parts, figure: &Figure| {

@@ -24,16 +24,17 @@ pub fn check(rounds: &[Round], a: usize, b: usize, value: Value, plain: &Ratio) 
     Some(LengthCheck { ratio, difference: difference.value, p: difference.p_zero(), rounds: long.len() })
 }
 
-/// Whether the round of this number is a long one: one of 32 at random, so that nothing periodic keeps step with
-/// them. Not among the first 128: a comparison that is over so soon could make nothing of them.
+/// Whether the round of this number is a long one: one of 32. Not among the first 128: a comparison that is over so soon could make
+/// nothing of them.
 pub fn is_long(seed: u64, number: u32) -> bool {
     const ONE_OF: u32 = 32;
-    if number < 4 * ONE_OF {
-        return false;
-    }
-    let place =
-        Noise::new(seed ^ u64::from(number / ONE_OF).wrapping_mul(0x9e37_79b9)).bits() % u64::from(ONE_OF);
-    u64::from(number % ONE_OF) == place
+    number >= 4 * ONE_OF && is_chosen(seed, number, ONE_OF)
+}
+
+/// Whether this number is the one that is chosen at random of each `one_of` in turn, so that nothing periodic keeps step with them.
+pub fn is_chosen(seed: u64, number: u32, one_of: u32) -> bool {
+    let turn = u64::from(number / one_of).wrapping_mul(0x9e37_79b9);
+    u64::from(number % one_of) == Noise::new(seed ^ turn).bits() % u64::from(one_of)
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ fn the_golden_run_of_format_2_keeps_what_format_1_had_not() {
         (run.designs.len(), run.designs[0].pattern, run.designs[0].pilot_slices),
         (1, Pattern::Mirror, 80)
     );
-    assert_eq!((run.matched.len(), run.matched[0].rate_iops), (1, 12300.0));
+    assert_eq!((run.matched.len(), run.matched[0].rate_iops), (1, Some(12300.0)));
     assert!(run.apart.is_some_and(|why| why.contains("1.2 %")));
     assert_eq!(run.visits_ended, [(0, 0, "4k-randread".to_owned())]);
     assert_eq!(run.start.write_caches[0].bytes, 1 << 30);

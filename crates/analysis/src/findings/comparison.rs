@@ -138,7 +138,7 @@ pub struct Checks {
     pub level: Option<Split>,
     /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
     pub carry_over: [Option<CarryOver>; 2],
-    /// Slices four times as long against the others.
+    /// Longer slices against the others.
     pub length: Option<LengthCheck>,
 }
 
