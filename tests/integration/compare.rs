@@ -7,7 +7,7 @@ fn measured(rig: &Rig, layer: &str) -> String {
     let scenario = rig.path("scenario.toml");
     let text = format!(
         "[stack.bare]\ntext = \"{0}\"\n[stack.layered]\ntext = \"{0} | {layer}\"\n[[workload]]\nrw = \"randread\"\n\
-         [measure]\nslice = \"20ms\"\nmin_time = \"3s\"\nbudget = \"4s\"\n",
+         [measure]\nprecision = \"5%\"\nbudget = \"30s\"\n",
         rig.file("x.img", 64)
     );
     std::fs::write(&scenario, text).unwrap();

@@ -135,10 +135,15 @@ fn remove(number: u32) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Mutex, PoisonError};
+
+    /// Held by each test that makes a device: the kernel gives a number that became free to the next who asks.
+    static MAKES_A_DEVICE: Mutex<()> = Mutex::new(());
 
     #[test]
     fn the_folder_of_runs_is_ours_alone_where_a_note_is_the_first_in_it() {
         use std::os::unix::fs::PermissionsExt;
+        let _alone = MAKES_A_DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
         let runs = folder.path().join("runs");
         // Also where no device can be had.
@@ -159,6 +164,7 @@ mod tests {
 
     #[test]
     fn one_is_had_and_given_back_also_behind_a_kill() {
+        let _alone = MAKES_A_DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
         let notes = tempfile::tempdir().unwrap();
         let make = || Zram::make(4 << 20, notes.path());
         let zram = match make() {
