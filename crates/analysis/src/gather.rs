@@ -304,7 +304,9 @@ impl Usage {
             self.place = plus(self.place, cpu);
         }
         if let Some(cpu) = slice.host_cpu {
-            self.host = Some(plus(self.host.unwrap_or_default(), cpu));
+            let host = self.host.unwrap_or_default();
+            // Of short slices it is what the guest takes, and nothing tells how much the host had to give.
+            self.host = Some(if slice.short_slices > 0 { host } else { plus(host, cpu) });
         }
         self.slices += 1.0;
         self.rates += rate;

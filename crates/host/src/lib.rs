@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod busy;
 pub mod cable;
 pub mod caches;
 pub mod facts;

@@ -500,6 +500,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
 
     fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort> {
         let read_machine = || order.read_machine.as_ref().and_then(|read| read());
+        order.gate.approach();
         let machine_before = read_machine();
         let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
         self.source.restart(u64::MAX);

@@ -3,7 +3,7 @@
 //! share their threads ([`Worker::prepare_beside`]) change places without a thread being woken. It refuses jobs with a rate.
 
 use crate::crew;
-use crate::gate::Gate;
+use crate::gate::{Begin, Gate};
 use crate::lane::{LaneShort, ShortOrder};
 use crate::spec::{LoadError, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice};
 use crate::worker::Worker;
@@ -21,8 +21,10 @@ pub fn run_series(
     check(workers, spec)?;
     workers.iter().try_for_each(|worker| worker.begin_series(spec.bin_ns))?;
     let mut result = SeriesResult { machine: vec![None; workers.len()], ..SeriesResult::default() };
+    let mut begins_ns = spec.begins_ns.iter().copied();
     for turn in spec.order.chunk_by(|a, b| Arc::ptr_eq(workers[*a].crew(), workers[*b].crew())) {
-        take_turns(workers, turn, &spec.lengths, read_machine, &mut result)?;
+        let turn: Vec<_> = turn.iter().map(|worker| (*worker, begins_ns.next())).collect();
+        take_turns(workers, &turn, &spec.lengths, read_machine, &mut result)?;
     }
     for (number, worker) in workers.iter().enumerate() {
         let (mut sum, transient) = worker.end_series()?;
@@ -49,31 +51,36 @@ fn check(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError> {
     if spec.lengths.iter().any(|length| length.window_ns == 0) || spec.bin_ns == 0 {
         return unfit("a slice of no length measures nothing");
     }
+    let begins_ns = &spec.begins_ns;
+    if !begins_ns.is_empty() && (begins_ns.len() != spec.order.len() || !begins_ns.is_sorted()) {
+        return unfit("a series begins its slices at other times than its order needs");
+    }
     Ok(())
 }
 
-/// Slices of workers that share their threads.
+/// Slices of workers that share their threads, each with the time at which it begins if it has one.
 fn take_turns(
     workers: &[&Worker],
-    turn: &[usize],
+    turn: &[(usize, Option<u64>)],
     lengths: &[ShortLength],
     read_machine: Option<&ReadMachine>,
     result: &mut SeriesResult,
 ) -> Result<(), LoadError> {
-    let threads = turn.iter().map(|worker| workers[*worker].threads()).max().unwrap_or(0);
+    let threads = turn.iter().map(|(worker, _)| workers[*worker].threads()).max().unwrap_or(0);
     let mut orders: Vec<Vec<(u32, ShortOrder)>> = (0..threads).map(|_| Vec::new()).collect();
-    for number in turn {
+    for (number, begin_ns) in turn {
         let worker = workers[*number];
-        let gate = Arc::new(Gate::new(worker.threads(), None));
+        let begin = begin_ns.map(|at_ns| Begin { at_ns, latest_ns: at_ns });
+        let gate = Arc::new(Gate::new(worker.threads(), begin));
         for (thread, orders) in orders.iter_mut().take(worker.threads()).enumerate() {
             let read_machine = read_machine.filter(|_| thread == 0).cloned();
             let order = ShortOrder { length: lengths[*number], gate: Arc::clone(&gate), read_machine };
             orders.push((worker.lane(), order));
         }
     }
-    let lanes = crew::lock(workers[turn[0]].crew()).series(orders)?;
+    let lanes = crew::lock(workers[turn[0].0].crew()).series(orders)?;
     let mut lanes: Vec<_> = lanes.into_iter().map(Vec::into_iter).collect();
-    for number in turn {
+    for (number, _) in turn {
         let worker = workers[*number];
         let of_slice: Vec<LaneShort> =
             lanes.iter_mut().take(worker.threads()).filter_map(Iterator::next).collect();

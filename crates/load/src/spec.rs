@@ -154,6 +154,10 @@ pub struct SeriesSpec {
     pub order: Vec<usize>,
     /// Lengths of the slices of each worker.
     pub lengths: Vec<ShortLength>,
+    /// When each slice of `order` begins, CLOCK_MONOTONIC of the place; one that is late begins at once. Empty: each begins behind
+    /// the one before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub begins_ns: Vec<u64>,
     /// Width of the bins of [`Transient`], nanoseconds.
     pub bin_ns: u64,
 }

@@ -7,6 +7,9 @@ pub const BINS: usize = 64;
 /// I/Os since the switch of which it has the cycle times.
 pub const FIRST_IOS: usize = 32;
 
+/// Fewer I/Os tell no rate.
+const LEAST_IOS: f64 = 50.0;
+
 /// The beginning of slices, all of a worker together: shows what has to be discarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transient {
@@ -49,6 +52,16 @@ impl Transient {
         (self.number, self.last_ns) = (self.number + ios, since_start_ns);
     }
 
+    /// How much of a slice is lost at its start, nanoseconds: its first `bins` bins, less the time in which their I/Os are done at the
+    /// rate of the second half of these bins. `None`: too few I/Os to tell.
+    pub fn lost_ns(&self, bins: usize) -> Option<f64> {
+        let sum = |ios: &[u64]| ios.iter().sum::<u64>() as f64;
+        let ios = self.ios.get(..bins)?;
+        let late = &ios[bins / 2..];
+        let rate = sum(late) / late.len() as f64;
+        (sum(late) >= LEAST_IOS).then(|| (bins as f64 - sum(ios) / rate) * self.bin_ns as f64)
+    }
+
     /// With those of another thread, or of another series with the same bins.
     pub fn merge(&mut self, other: &Transient) {
         if self.ios.is_empty() {
@@ -60,5 +73,24 @@ impl Transient {
         for ((sum_ns, number), (more_ns, more)) in self.cycles.iter_mut().zip(&other.cycles) {
             (*sum_ns, *number) = (*sum_ns + more_ns, *number + more);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_at_the_start_is_the_time_that_its_ios_would_not_have_needed() {
+        let mut shown = Transient::new(1000);
+        // 10 slices of 48 bins: nothing for 4 bins, half the rate for 4, then an I/O a bin.
+        for _ in 0..10 {
+            shown.begin();
+            let done = (0..48).filter(|bin| *bin >= 8 || *bin == 5 || *bin == 7);
+            done.for_each(|bin| shown.add(bin * 1000, 1));
+        }
+        assert_eq!(shown.lost_ns(48), Some(6000.0));
+        assert_eq!(shown.lost_ns(65), None, "it has no such bin");
+        assert_eq!(Transient::new(1000).lost_ns(48), None);
     }
 }

@@ -703,7 +703,8 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
         assert!(engine != EngineName::Sync || threads_here() <= before, "no thread of its own");
         let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
         let order = [0, 1, 1, 0, 1, 0, 0, 1].repeat(4);
-        let spec = SeriesSpec { order: order.clone(), lengths: vec![length; 2], bin_ns: MS / 20 };
+        let spec =
+            SeriesSpec { order: order.clone(), lengths: vec![length; 2], begins_ns: vec![], bin_ns: MS / 20 };
         let done = run_series(&[&a, &b], &spec, Some(&machine)).unwrap();
         assert_eq!(done.slices.iter().map(|slice| slice.worker).collect::<Vec<_>>(), order);
         // By one between the two readings of a slice, and nothing between slices counts.
@@ -738,7 +739,7 @@ fn windows_of_a_series_hold_whole_cycles_at_depth_1() {
     let jobs = [Job { iodepth: 1, ..buffered(Rw::RandRead) }];
     let worker = Worker::prepare(&[slow], &jobs, Some(EngineName::Null)).unwrap();
     let length = ShortLength { discard_ns: 0, window_ns: MS };
-    let spec = SeriesSpec { order: vec![0; 100], lengths: vec![length], bin_ns: MS / 10 };
+    let spec = SeriesSpec { order: vec![0; 100], lengths: vec![length], begins_ns: vec![], bin_ns: MS / 10 };
     let done = run_series(&[&worker], &spec, None).unwrap();
     assert!(done.slices.iter().all(|slice| slice.window_ns >= MS && slice.ios >= 1));
     let (sum, transient) = (&done.sums[0], &done.transients[0]);
@@ -758,11 +759,35 @@ fn a_series_refuses_what_it_cannot_run() {
         worker(file.path(), &[buffered(Rw::RandRead)], EngineName::Null).unwrap(),
     );
     let length = ShortLength { discard_ns: 0, window_ns: MS };
-    let spec = SeriesSpec { order: vec![0], lengths: vec![length], bin_ns: MS };
+    let spec = SeriesSpec { order: vec![0], lengths: vec![length], begins_ns: vec![], bin_ns: MS };
     let why =
         |workers: &[&Worker], spec: &SeriesSpec| run_series(workers, spec, None).unwrap_err().to_string();
     assert!(why(&[&paced], &spec).contains("at a rate"));
     assert!(why(&[&plain], &SeriesSpec { order: vec![1], ..spec.clone() }).contains("not there"));
     let none = ShortLength { window_ns: 0, ..length };
-    assert!(why(&[&plain], &SeriesSpec { lengths: vec![none], ..spec }).contains("no length"));
+    assert!(why(&[&plain], &SeriesSpec { lengths: vec![none], ..spec.clone() }).contains("no length"));
+    let later = SeriesSpec { begins_ns: vec![9, 8], order: vec![0, 0], ..spec };
+    assert!(why(&[&plain], &later).contains("at other times"));
+    assert!(why(&[&plain], &SeriesSpec { begins_ns: vec![8], ..later }).contains("at other times"));
+}
+
+#[test]
+fn slices_of_a_series_begin_at_their_times_or_at_once_if_they_are_late() {
+    let file = file_of(64 * KIB);
+    let jobs = [Job { numjobs: 2, ..buffered(Rw::RandRead) }];
+    let worker = worker(file.path(), &jobs, EngineName::Null).unwrap();
+    let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
+    let first_ns = iotax_load::clock::now() + 20 * MS;
+    let begins_ns: Vec<u64> = [0, 20, 20, 60].iter().map(|ms| first_ns + ms * MS).collect();
+    let spec =
+        SeriesSpec { order: vec![0; 4], lengths: vec![length], begins_ns: begins_ns.clone(), bin_ns: MS };
+    let done = run_series(&[&worker], &spec, None).unwrap();
+    for (slice, begin_ns) in done.slices.iter().zip(&begins_ns) {
+        assert!(slice.start_ns >= *begin_ns && slice.ios > 0, "{slice:?} before {begin_ns}");
+    }
+    assert!(done.slices[2].start_ns >= done.slices[1].start_ns + done.slices[1].took_ns, "{done:?}");
+    assert_eq!(
+        done.sums[0].drain_ns,
+        done.slices.iter().map(|one| one.took_ns - one.window_ns - MS / 5).sum()
+    );
 }

@@ -10,6 +10,7 @@ use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, CommonSlice, Together};
 use super::traffic::{PlaceReadings, Traffic};
+use super::turns::Turns;
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Transient};
 use iotax_model::record::DeviceReading;
@@ -141,6 +142,8 @@ pub struct Bench<'a> {
     pub traffic: Traffic,
     /// How the rates of its workers began in short slices.
     pub transients: BTreeMap<usize, Transient>,
+    /// How they take turns.
+    pub turns: Turns,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
 }
@@ -224,11 +227,11 @@ pub struct Spot {
 }
 
 impl Done {
-    /// All slices of a stack in a series as one.
+    /// All slices of a stack in a series as one; with what its engine computed, and its guest.
     pub(super) fn of_series(
         result: SliceResult,
         cpu: Option<CpuTimes>,
-        engine_ns: Option<f64>,
+        (engine_ns, guest_ns): (Option<f64>, Option<f64>),
         short_slices: u32,
     ) -> Done {
         Done {
@@ -236,7 +239,8 @@ impl Done {
             exchange: None,
             together: None,
             cpu,
-            host_cpu: None,
+            // The kernel tells no kinds of a thread's time that are as exact as their sum.
+            host_cpu: guest_ns.map(|ns| CpuTimes { user_ns: ns as u64, ..CpuTimes::default() }),
             other_cpu: None,
             engine_ns,
             devices: PlaceReadings::default(),
@@ -603,7 +607,7 @@ impl Bench<'_> {
         let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
         let Ran { result, cpu, exchange, .. } = ran;
         let lasted_ns = result.window_ns + result.discarded_ns + result.drain_ns;
-        let engine_ns = served_ns(&serving_before, &serving, lasted_ns);
+        let engine_ns = served_ns(&serving_before, &serving, lasted_ns, ServedBy::Engine);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
@@ -634,11 +638,10 @@ impl Bench<'_> {
                 other => return Err(Failed::from(reached.peer.unexpected("thread_times", &other)).into()),
             };
             let known = threads.iter().zip(told).filter_map(|(thread, ns)| Some((thread, ns?)));
-            all.extend(
-                known.map(|(thread, ns)| {
-                    ((place.clone(), thread.id), Served { at_ns, ns, polls: thread.polls })
-                }),
-            );
+            all.extend(known.map(|(thread, ns)| {
+                let ServingThread { polls, is_vcpu, .. } = *thread;
+                ((place.clone(), thread.id), Served { at_ns, ns, polls, is_vcpu })
+            }));
         }
         Ok(all)
     }
@@ -862,6 +865,16 @@ pub(super) struct Served {
     at_ns: u64,
     ns: u64,
     polls: bool,
+    is_vcpu: bool,
+}
+
+/// Which of the threads that serve a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ServedBy {
+    /// All but virtual CPUs.
+    Engine,
+    /// Virtual CPUs too: with the load in the guest, all that the stack takes of the host.
+    Guest,
 }
 
 /// What the threads computed during a series that serve one worker alone; `None` where some of them serve others too.
@@ -869,6 +882,7 @@ pub(super) fn served_apart(
     before: &[BTreeMap<(Place, ThreadId), Served>],
     after: &[BTreeMap<(Place, ThreadId), Served>],
     lasted_ns: &[u64],
+    which: ServedBy,
 ) -> Vec<Option<f64>> {
     let alone = |worker: usize| {
         let is_shared =
@@ -876,7 +890,7 @@ pub(super) fn served_apart(
         !before[worker].keys().any(is_shared)
     };
     let all = before.iter().zip(after).zip(lasted_ns).enumerate();
-    all.map(|(worker, ((from, to), ns))| served_ns(from, to, *ns).filter(|_| alone(worker))).collect()
+    all.map(|(worker, ((from, to), ns))| served_ns(from, to, *ns, which).filter(|_| alone(worker))).collect()
 }
 
 /// Reports a slice that is overdue, once.
@@ -919,6 +933,7 @@ fn served_ns<K: Ord>(
     before: &BTreeMap<K, Served>,
     after: &BTreeMap<K, Served>,
     lasted_ns: u64,
+    which: ServedBy,
 ) -> Option<f64> {
     let of = |(thread, to): (&K, &Served)| {
         let from = before.get(thread)?;
@@ -926,7 +941,8 @@ fn served_ns<K: Ord>(
         let share = if to.polls { lasted_ns as f64 / passed.max(1) as f64 } else { 1.0 };
         Some(ns * share)
     };
-    let all: Vec<f64> = after.iter().filter_map(of).collect();
+    let wanted = after.iter().filter(|(_, to)| which == ServedBy::Guest || !to.is_vcpu);
+    let all: Vec<f64> = wanted.filter_map(of).collect();
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
@@ -969,15 +985,17 @@ mod tests {
     #[test]
     fn a_thread_that_polls_counts_for_the_slice_and_no_wait_before_it() {
         let of = |all: &[(u32, u64, u64, bool)]| -> BTreeMap<u32, Served> {
-            all.iter()
-                .map(|(id, at_ns, ns, polls)| (*id, Served { at_ns: *at_ns, ns: *ns, polls: *polls }))
-                .collect()
+            let served = |(at_ns, ns, polls)| Served { at_ns, ns, polls, is_vcpu: false };
+            all.iter().map(|(id, at_ns, ns, polls)| (*id, served((*at_ns, *ns, *polls)))).collect()
         };
         // 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted 600. 3 is new, 4 has ended.
         let before = of(&[(1, 0, 0, true), (2, 0, 50, false), (4, 0, 9, false)]);
         let after = of(&[(1, 1000, 1000, true), (2, 1000, 250, false), (3, 1000, 70, false)]);
-        assert_eq!(served_ns(&before, &after, 600), Some(600.0 + 200.0));
-        assert_eq!(served_ns(&of(&[]), &after, 600), None);
+        assert_eq!(served_ns(&before, &after, 600, ServedBy::Engine), Some(600.0 + 200.0));
+        assert_eq!(served_ns(&of(&[]), &after, 600, ServedBy::Engine), None);
+        let vcpu = |ns| BTreeMap::from([(7, Served { at_ns: ns, ns, polls: false, is_vcpu: true })]);
+        assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Engine), None);
+        assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Guest), Some(8.0));
     }
 
     #[test]

@@ -47,4 +47,5 @@ pub mod survey;
 mod together;
 pub mod told;
 mod traffic;
+mod turns;
 pub mod write_unit;

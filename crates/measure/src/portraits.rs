@@ -103,7 +103,7 @@ impl Session<'_> {
         for one in ready {
             for (place, all) in &one.serving {
                 let mut threads: Vec<ThreadGroup> = Vec::new();
-                for thread in all {
+                for thread in all.iter().filter(|thread| !thread.is_vcpu) {
                     match threads.iter_mut().find(|group| group.name == thread.name) {
                         Some(group) => group.count += 1,
                         None => threads.push(ThreadGroup {
@@ -113,6 +113,9 @@ impl Session<'_> {
                             in_part: thread.in_part,
                         }),
                     }
+                }
+                if threads.is_empty() {
+                    continue;
                 }
                 let serving = Serving { stack: one.stack.clone(), place: place.clone(), threads };
                 if self.told.is_served_otherwise(&serving) {

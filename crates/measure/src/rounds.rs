@@ -6,6 +6,7 @@ use super::alone::Found;
 use super::bench::{Bench, Done, Offered, Ready, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
+use super::series::Settled;
 use anyhow::Result;
 use iotax_load::Bound;
 use iotax_model::record::{DesignUp, Matched, Purpose, Record, SeriesDesign};
@@ -312,23 +313,19 @@ impl Visit<'_> {
     /// The design, chosen once for a workload and kept over visits and resumes.
     fn choose(&mut self, progress: &mut Progress, warm: Warm) -> Result<Option<Ended>> {
         if progress.design.is_none() {
-            let in_turn = self.series_design(warm.slowest);
+            let in_turn = match self.series_design(progress, warm.slowest)? {
+                Ok(settled) => settled,
+                Err(ended) => return Ok(Some(ended)),
+            };
+            progress.series = in_turn.as_ref().map(|settled| settled.series);
             let (design, piloted, why) = match (in_turn, self.measure.slice_ns) {
-                (Some((window_ns, _)), asked) => {
-                    let why = if asked.is_some() {
-                        "as asked for"
-                    } else {
-                        "the shortest in which a refilled queue settles"
-                    };
-                    (mirrored(window_ns), 0, why.to_owned())
-                }
+                (Some(Settled { window_ns, why, .. }), _) => (mirrored(window_ns), 0, why),
                 (None, Some(asked_ns)) => (mirrored(self.first_slice_ns()), 0, self.why_fixed(asked_ns)),
                 (None, None) => match self.pilot(progress, warm)? {
                     Ok(chosen) => chosen,
                     Err(ended) => return Ok(Some(ended)),
                 },
             };
-            progress.series = in_turn.map(|(_, series)| series);
             self.bench.store.append(&Record::Design(DesignUp {
                 workload: self.workload.name.clone(),
                 slice_ns: (design.slice_s * 1e9) as u64,
@@ -347,7 +344,7 @@ impl Visit<'_> {
         Ok(None)
     }
 
-    fn why_fixed(&self, asked_ns: u64) -> String {
+    pub(super) fn why_fixed(&self, asked_ns: u64) -> String {
         match self.raised(asked_ns) {
             Some(least) => format!("{least}, where {} were asked for", show_ns(asked_ns as f64)),
             None => "as asked for".to_owned(),

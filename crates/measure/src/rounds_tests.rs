@@ -253,6 +253,11 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
     }
 }
 
+/// A stack in a guest whose disk the host serves, so that its slices are asked for one by one.
+fn served(path: &str) -> Ready {
+    Ready { others: vec![Place::Host], ..ready(1, "vm0", path) }
+}
+
 impl Rig {
     fn new(beside: f64) -> Rig {
         let machine = Machine {
@@ -270,7 +275,7 @@ impl Rig {
         };
         Rig {
             machine: Arc::new(Mutex::new(machine)),
-            ready: vec![ready(0, "host", "/80000"), ready(1, "vm0", "/guest/40000")],
+            ready: vec![ready(0, "host", "/80000"), served("/guest/40000")],
             workload: Workload {
                 name: "w".into(),
                 jobs: vec![Job::default()],
@@ -343,6 +348,7 @@ impl Rig {
                 failing: Default::default(),
                 traffic: Default::default(),
                 transients: Default::default(),
+                turns: Default::default(),
                 stops: &stops,
             },
             baseline: 0,
@@ -654,7 +660,7 @@ fn one_slice_that_was_held_up_does_not_decide_that_there_is_no_pilot() {
     assert!(rig.count(Purpose::Pilot) > 10);
     // What is as slow for a second is slow.
     let mut rig = Rig::new(1.0);
-    rig.ready[1] = ready(1, "vm0", "/guest/1000");
+    rig.ready[1] = served("/guest/1000");
     rig.measure(&mut Progress::default(), Until::Time(1.0));
     assert_eq!((rig.count(Purpose::WarmUp), rig.count(Purpose::Pilot)), (3, 0));
 }
@@ -880,7 +886,10 @@ fn what_cannot_be_measured_in_turn_is_not() {
     assert!(is_in_turn(&|_| ()));
     assert!(is_in_turn(&|rig| rig.measure.slice_ns = Some(2_000_000)));
     assert!(!is_in_turn(&|rig| rig.measure.slice_ns = Some(50_000_000)), "long slices are asked for");
-    assert!(!is_in_turn(&|rig| rig.ready[1] = ready(1, "vm0", "/guest/40000")), "two places");
+    assert!(is_in_turn(&|rig| rig.ready[1] = ready(1, "vm0", "/guest/40000")), "two places, by the clock");
+    assert!(!is_in_turn(&|rig| rig.ready[1] = served("/guest/40000")), "another place works for it");
+    let both = |rig: &mut Rig| rig.ready[1].members.extend(ready(1, "vm0", "/guest/40000").members);
+    assert!(!is_in_turn(&both), "two places at once");
     assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rw = Rw::RandWrite), "writes end on equal bytes");
     assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rate_iops = Some(1000)), "a rate");
     assert!(!is_in_turn(&|rig| rig.workload.engine = Some(Engine::Fio)), "fio's start takes longer");

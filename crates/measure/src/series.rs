@@ -1,22 +1,25 @@
-//! Short slices: where all stacks are loaded in one place, they take turns there in series of some hundred. The noise of a machine
+//! Short slices: stacks that each are loaded in one place take turns in series of some hundred slices. The noise of a machine
 //! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
 //! round of the statistics, whose units are then as far apart as they were with long slices.
 
-use super::bench::{Bench, Done, MOST_STOPS, Offered, Spot, overdue_after, served_apart};
+use super::bench::{Bench, Done, MOST_STOPS, Offered, ServedBy, Spot, overdue_after, served_apart};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::rounds::{Ended, Progress, Until, Visit};
 use super::states::Keeper;
-use anyhow::{Context, Result};
-use iotax_load::{Bound, SeriesResult, SeriesSpec, ShortLength, ShortSlice};
-use iotax_model::record::{CpuTimes, Purpose, Record, SeriesDesign, SeriesUp, TransientUp};
+use super::turns::OVERLAPS_ONE_IN;
+use anyhow::Result;
+use iotax_load::{Bound, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
+use iotax_model::record::{
+    CpuTimes, OVERLAPS, Purpose, Record, SeriesDesign, SeriesUp, TransientUp, Warning,
+};
 use iotax_model::scenario::Engine;
 use iotax_stats::length::is_chosen;
 use iotax_stats::rounds::{Part, Round, RoundKind};
 use iotax_stats::trial::Trial;
 use iotax_steps::Place;
 use iotax_steps::wire::peer::{SLICE_GRACE, series_length};
-use iotax_units::exit::Failed;
+use iotax_units::show_ns;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -26,8 +29,16 @@ const LEAST_WINDOW_NS: f64 = 1e6;
 const LONGEST_WINDOW_NS: f64 = 20e6;
 /// Whoever asks for longer slices than this wants them one by one.
 const LONGEST_ASKED_NS: u64 = 5_000_000;
-/// A drained queue that is filled again works in waves for some turns of it; measured in docs/decisions/short-slices.md.
-const DISCARDED_TURNS: f64 = 3.0;
+/// So many times what a stack loses at the start of a slice is discarded: of a rate that approaches the steady one exponentially a
+/// twentieth of the loss is left then, 0.4 % of a window. A refilled queue loses about one turn of it, and works in waves for two more
+/// (docs/decisions/short-slices.md).
+const DISCARDED_STARTS: f64 = 3.0;
+/// Tries to find the loss, I/Os of each stack and seconds of all in each at most, and the least budget that has time for them,
+/// nanoseconds.
+const PILOTS: usize = 4;
+const IOS_OF_PILOT: u64 = 500;
+const MOST_OF_PILOT_S: f64 = 2.0;
+const LEAST_BUDGET_FOR_PILOTS_NS: u64 = 5_000_000_000;
 /// The discarded start is at least so long, nanoseconds: two I/Os of a fast drive.
 const LEAST_DISCARD_NS: f64 = 100e3;
 /// A window is so many times as long as what is discarded before it.
@@ -43,28 +54,39 @@ const ALONE_NS: u64 = 100_000_000;
 /// Bins of a transient that a slice of the usual length fills.
 const BINS_OF_SLICE: u64 = 48;
 
+/// Nanoseconds that the threads computed which serve a stack alone, and those of its guest; `None`: nobody tells.
+type Computed = (Option<f64>, Option<f64>);
+
 /// A series as a round of the statistics, and what each stack (by its number in the scenario) did in it.
 pub type SeriesRound = (Round, Vec<(usize, Done)>);
 
+/// Slices in which every stack is itself.
+pub(super) struct Settled {
+    pub window_ns: u64,
+    pub series: SeriesDesign,
+    /// Why they are not shorter, in words.
+    pub why: String,
+}
+
+/// Width of the bins of a transient.
+fn bin_ns(length: ShortLength) -> u64 {
+    ((length.window_ns + length.discard_ns) / BINS_OF_SLICE).max(1)
+}
+
 impl Bench<'_> {
-    /// Whether all stacks can take turns: closed loops of reads by our own generator, loaded in one place.
+    /// Whether all stacks can take turns: closed loops of reads by our own generator, each in one place.
     pub fn can_take_turns(&self) -> bool {
         let reads = !self.workload.writes()
             && self.workload.jobs.iter().all(|job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify);
-        let place = self.ready.first().and_then(|first| first.members.first()).map(|member| &member.place);
-        let in_place = self.ready.iter().all(|ready| {
-            ready.members.len() == 1
-                && place == ready.members.first().map(|member| &member.place)
+        let in_one_place = self.ready.iter().all(|ready| {
+            matches!(ready.members.as_slice(), [member] if self.places.has_agent(&member.place))
                 && ready.others.is_empty()
                 && ready.far_end.is_none()
                 && self.engine_of(ready) != Some(Engine::Fio)
         });
-        // Of a guest the CPU time of its host counts too, which nobody reads between short slices.
-        let suits = place.is_some_and(|place| !place.is_guest() && self.places.has_agent(place));
         self.ready.len() >= 2
             && reads
-            && in_place
-            && suits
+            && in_one_place
             && self.workload.probe.is_none()
             && self.keeper.as_ref().is_none_or(Keeper::watches_none)
             && self.clusters.is_empty()
@@ -93,18 +115,10 @@ impl Bench<'_> {
         self.store.present()?;
         // Devices below count for all stacks together.
         self.traffic.interrupt();
-        let place = self
-            .ready
-            .first()
-            .and_then(|first| first.members.first())
-            .context("no stack is up")?
-            .place
-            .clone();
-        let spec = SeriesSpec { order, lengths: vec![length; self.ready.len()], bin_ns };
+        let spec = SeriesSpec { order, lengths: vec![length; self.ready.len()], begins_ns: vec![], bin_ns };
         for _ in 0..MOST_STOPS {
             let began = Instant::now();
-            let (result, engine) =
-                self.despite_losses(|bench| bench.ask_for_series(&place, &spec, observer))?;
+            let (result, computed) = self.despite_losses(|bench| bench.ask_for_series(&spec, observer))?;
             if let Some(stop) = (self.stops)(began) {
                 self.leave_out(spec.order[0], spot, stop)?;
                 continue;
@@ -113,48 +127,48 @@ impl Bench<'_> {
                 .elapsed()
                 .as_secs_f64()
                 .max(result.slices.iter().map(|slice| slice.took_ns as f64 / 1e9).sum());
-            return self.store_series(result, &engine, &place, spot);
+            return self.store_series(result, &computed, spot);
         }
         Err(self.never_left_alone(spec.order[0]).into())
     }
 
+    /// The series, its slices in this host's time, and of each worker what its engine and its guest computed.
     fn ask_for_series(
         &mut self,
-        place: &Place,
         spec: &SeriesSpec,
         observer: &mut dyn Observer,
-    ) -> Result<(SeriesResult, Vec<Option<f64>>)> {
+    ) -> Result<(SeriesResult, Vec<Computed>)> {
         for worker in 0..self.ready.len() {
             self.prepare_worker(worker)?;
         }
-        let numbers: Vec<u32> = (0..self.ready.len() as u32).collect();
         let before = self.serving_of_all()?;
         let length = series_length(spec);
         let mut overdue = overdue_after("stacks in turn", length, length + SLICE_GRACE, observer);
-        let result =
-            self.places.get(place)?.peer.series(&numbers, spec, &mut overdue).map_err(Failed::from)?;
+        let places: Vec<Place> = self.ready.iter().map(|ready| ready.members[0].place.clone()).collect();
+        let result = self.turns.run(self.places, &places, spec, &mut overdue)?;
         let after = self.serving_of_all()?;
         let lasted = result.sums.iter().map(|sum| sum.window_ns + sum.discarded_ns + sum.drain_ns);
-        let served = served_apart(&before, &after, &lasted.collect::<Vec<_>>());
-        Ok((result, served))
+        let lasted: Vec<u64> = lasted.collect();
+        let by = |which| served_apart(&before, &after, &lasted, which);
+        let in_guests = by(ServedBy::Guest).into_iter().zip(&places);
+        let in_guests = in_guests.map(|(ns, place)| ns.filter(|_| place.is_guest()));
+        Ok((result, by(ServedBy::Engine).into_iter().zip(in_guests).collect()))
+    }
+
+    /// Whether the starts of so many workers have been seen in series, each in enough I/Os.
+    fn has_seen_starts(&self, workers: usize) -> bool {
+        let is_seen = |shown: &Transient| shown.ios.iter().sum::<u64>() >= IOS_OF_PILOT;
+        self.transients.values().filter(|shown| is_seen(shown)).count() == workers
     }
 
     /// Each worker's slices as one record, and the slices themselves.
     fn store_series(
         &mut self,
         result: SeriesResult,
-        engine_ns: &[Option<f64>],
-        place: &Place,
+        computed: &[Computed],
         spot: Spot,
     ) -> Result<SeriesRound> {
-        let clock_offset_ns = self.places.get(place)?.clock_offset_ns;
-        let on_host = |start_ns: u64| start_ns.saturating_add_signed(-clock_offset_ns);
-        let slices: Vec<_> = result
-            .slices
-            .iter()
-            .map(|slice| ShortSlice { start_ns: on_host(slice.start_ns), ..*slice })
-            .collect();
-        let at = self.store.short_slices(&slices)?;
+        let at = self.store.short_slices(&result.slices)?;
         let stacks = self.ready.iter().map(|ready| ready.stack.clone()).collect();
         let workload = self.workload.name.clone();
         let (visit, set, round, purpose) = (self.visit, self.set, spot.round, spot.purpose);
@@ -171,8 +185,8 @@ impl Bench<'_> {
             if short_slices == 0 {
                 continue;
             }
-            let engine_ns = engine_ns.get(worker).copied().flatten();
-            let done = Done::of_series(sum, machine.map(CpuTimes::from), engine_ns, short_slices);
+            let computed = computed.get(worker).copied().unwrap_or_default();
+            let done = Done::of_series(sum, machine.map(CpuTimes::from), computed, short_slices);
             self.store_slice(worker, &done, Spot { position: worker, ..spot }, None)?;
             self.check(worker, &done.result)?;
             let transient = &result.transients[worker];
@@ -195,33 +209,112 @@ impl Bench<'_> {
             let up = TransientUp { visit, set, workload, stack, one_at_a_time, transient };
             self.store.append(&Record::Transient(up))?;
         }
-        Ok(())
+        match self.turns.take_overlaps() {
+            (slices, overlaps) if overlaps * OVERLAPS_ONE_IN > slices => {
+                let text = format!(
+                    "{overlaps} of {slices} short slices under {} began while another place still did the I/O of the one before: the \
+                     places get their processors late; hint: an idle machine, or --slice 50ms",
+                    self.workload.name
+                );
+                let subject = self.workload.name.clone();
+                Ok(self.store.append(&Record::Warning(Warning { kind: OVERLAPS.into(), subject, text }))?)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl Visit<'_> {
-    /// Length of windows and how stacks take turns at the stated depth, where they do; `slowest` is the rate of the slowest of them.
-    pub(super) fn series_design(&self, slowest: f64) -> Option<(u64, SeriesDesign)> {
+    /// How stacks take turns at the stated depth; none: they do not.
+    pub(super) fn series_design(
+        &mut self,
+        progress: &mut Progress,
+        slowest: f64,
+    ) -> Result<Result<Option<Settled>, Ended>> {
         let asked_ns = self.measure.slice_ns;
         if !self.bench.can_take_turns() || asked_ns.is_some_and(|asked_ns| asked_ns > LONGEST_ASKED_NS) {
-            return None;
+            return Ok(Ok(None));
         }
-        self.in_turn(slowest, asked_ns)
+        self.settled(progress, slowest, asked_ns)
     }
 
-    /// The shortest windows in which a refilled queue settles, or those asked for; `None`: they would be too long.
-    fn in_turn(&self, slowest: f64, asked_ns: Option<u64>) -> Option<(u64, SeriesDesign)> {
+    /// The shortest slices in which every stack is itself again after a change of stack, or those asked for; `slowest` is the rate of
+    /// the slowest stack. None: they would be too long. A pilot shows how much a stack loses at the start of a slice.
+    fn settled(
+        &mut self,
+        progress: &mut Progress,
+        slowest: f64,
+        asked_ns: Option<u64>,
+    ) -> Result<Result<Option<Settled>, Ended>> {
         // By Little's law: the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
-        let discard_ns = (DISCARDED_TURNS * turn_ns).max(LEAST_DISCARD_NS);
+        let mut discard_ns = (DISCARDED_STARTS * turn_ns).max(LEAST_DISCARD_NS);
+        let mut why = match asked_ns {
+            Some(asked_ns) => self.why_fixed(asked_ns),
+            None => "the shortest in which a refilled queue settles".to_owned(),
+        };
+        let tries = if self.measure.budget_ns >= LEAST_BUDGET_FOR_PILOTS_NS { PILOTS } else { 0 };
+        for _ in 0..tries {
+            let Some(design) = self.in_turn(discard_ns, asked_ns) else { break };
+            let (stack, lost_ns) = match self.lost_at_start(progress, design)? {
+                Ok(lost) => lost,
+                Err(ended) => return Ok(Err(ended)),
+            };
+            let needed_ns = DISCARDED_STARTS * lost_ns;
+            if needed_ns <= discard_ns {
+                break;
+            }
+            // Of a start that is long against the slice too little was seen.
+            let seen = needed_ns < 2.0 * discard_ns;
+            // What is lost beyond that, slices eight times as long show.
+            discard_ns = needed_ns.min(LONGEST_WINDOW_NS / WINDOW_OF_DISCARD);
+            if asked_ns.is_none() {
+                let name = &self.bench.ready[stack].stack;
+                why = format!("{name} loses {} at the start of each", show_ns(lost_ns));
+            }
+            if seen {
+                break;
+            }
+        }
+        let design = self.in_turn(discard_ns, asked_ns);
+        Ok(Ok(design.map(|(window_ns, series)| Settled { window_ns, series, why })))
+    }
+
+    /// Lengths and numbers of the slices of a series, with so much of each discarded; `None`: they would be too long.
+    fn in_turn(&self, discard_ns: f64, asked_ns: Option<u64>) -> Option<(u64, SeriesDesign)> {
         let settled_ns = LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns);
-        let window_ns = asked_ns.map_or(settled_ns, |asked_ns| asked_ns as f64);
+        let shortest_ns = self.bench.shortest_slice_ns();
+        let window_ns = asked_ns.map_or(settled_ns, |asked_ns| asked_ns.max(shortest_ns) as f64);
         if window_ns > LONGEST_WINDOW_NS {
             return None;
         }
         let round_ns = 2.0 * self.bench.ready.len() as f64 * (window_ns + discard_ns);
         let rounds = (SERIES_NS / round_ns).ceil().max(1.0) as u32;
         Some((window_ns as u64, SeriesDesign { discard_ns: discard_ns as u64, rounds }))
+    }
+
+    /// Which worker loses most at the start of a slice, and how many nanoseconds.
+    fn lost_at_start(
+        &mut self,
+        progress: &mut Progress,
+        (window_ns, series): (u64, SeriesDesign),
+    ) -> Result<Result<(usize, f64), Ended>> {
+        let workers = self.bench.ready.len();
+        let order: Vec<usize> =
+            (0..series.rounds).flat_map(|_| (0..workers).chain((0..workers).rev())).collect();
+        let length = ShortLength { discard_ns: series.discard_ns, window_ns };
+        let before_s = self.bench.spent_s;
+        while self.bench.spent_s - before_s < MOST_OF_PILOT_S && !self.bench.has_seen_starts(workers) {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Err(Ended::Interrupted));
+            }
+            let spot = Spot { round: progress.next_round, position: 0, purpose: Purpose::Pilot };
+            self.bench.series(order.clone(), length, bin_ns(length), spot, self.observer)?;
+            progress.next_round += 1;
+        }
+        let shown = std::mem::take(&mut self.bench.transients).into_iter();
+        let lost = shown.filter_map(|(worker, shown)| Some((worker, shown.lost_ns(BINS_OF_SLICE as usize)?)));
+        Ok(Ok(lost.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0))))
     }
 
     /// A slice of each stack by itself, and the rate of the slowest. Block devices below count all stacks of a series together, so that
@@ -255,10 +348,10 @@ impl Visit<'_> {
         let rounds = (u64::from(series.rounds) / times).max(1);
         let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan().order).collect();
         let order = order.into_iter().map(|stack| self.worker_of(stack)).collect();
-        let bin_ns = ((window_ns + series.discard_ns) / BINS_OF_SLICE).max(1);
-        let length = ShortLength { discard_ns: series.discard_ns, window_ns: window_ns * times };
+        let usual = ShortLength { discard_ns: series.discard_ns, window_ns };
+        let length = ShortLength { window_ns: window_ns * times, ..usual };
         let spot = Spot { round: number, position: 0, purpose };
-        let round = self.bench.series(order, length, bin_ns, spot, self.observer)?;
+        let round = self.bench.series(order, length, bin_ns(usual), spot, self.observer)?;
         progress.next_round += 1;
         Ok(Ok(round))
     }
@@ -276,8 +369,14 @@ impl Visit<'_> {
         self.observer.tell(Event::LongPhase { what });
         self.bench.prepare(Offered::OneAtATime)?;
         let slowest = self.each_by_itself(progress)?;
-        let ended = match self.in_turn(slowest, None) {
-            Some(design) => self.matched_rounds(progress, until, Some(design)),
+        let settled = match self.settled(progress, slowest, None)? {
+            Ok(settled) => settled,
+            Err(ended) => return Ok(ended),
+        };
+        let ended = match settled {
+            Some(Settled { window_ns, series, .. }) => {
+                self.matched_rounds(progress, until, Some((window_ns, series)))
+            }
             // Slower than a series is made for: as the stated depth, it would have been measured in other slices.
             None => Ok(Ended::Visit),
         };

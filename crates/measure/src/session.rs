@@ -18,13 +18,15 @@ use super::states;
 use super::survey::{self, Survey};
 use super::told::Told;
 use anyhow::{Context, Result, ensure};
+use iotax_host::busy::CpuReading;
 use iotax_host::guard::admit::Admitted;
 use iotax_host::guard::fill;
 use iotax_host::guard::judge::Intent;
 use iotax_host::guard::marker;
+use iotax_host::probe::Probe;
 use iotax_layers::{Exposed, guest};
 use iotax_load::TargetSpec;
-use iotax_model::record::{Record, WARNING_KINDS, Warning};
+use iotax_model::record::{BUSY, Record, WARNING_KINDS, Warning};
 use iotax_model::scenario::{Medium, Regime, Scenario, Stack, Workload};
 use iotax_stats::rounds::{Round, RoundKind};
 use iotax_stats::schedule::Schedule;
@@ -42,6 +44,16 @@ use iotax_units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// So long a run looks who is busy, at least and where its budget is short the part of it.
+const MOST_LOOK: Duration = Duration::from_millis(500);
+const LOOK_PART: u64 = 40;
+
+/// This system's files.
+fn here() -> Probe {
+    Probe::of_files(Path::new("/"))
+}
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +170,7 @@ impl Session<'_> {
     }
 
     fn carry_out(&mut self, layout: &Layout, places: &mut Places) -> Result<Outcome> {
+        let at_first = if self.needs_host() { CpuReading::now(&here()) } else { None };
         for note in &self.scenario.notes {
             self.observer.tell(Event::Note { text: note.clone() });
         }
@@ -184,6 +197,7 @@ impl Session<'_> {
         let media = self.ground(layout).media()?;
         self.perform_all(&media)?;
         self.precondition(layout, places)?;
+        at_first.map_or(Ok(()), |at_first| self.tell_who_is_busy(&at_first))?;
         let outcome = match (&self.scenario.durability, self.courses.take()) {
             (Some(spec), _) => self.trials(spec, layout, places, region),
             (None, Some(mut courses)) => {
@@ -197,6 +211,17 @@ impl Session<'_> {
             places.leave(&place);
         }
         outcome
+    }
+
+    /// Names who keeps the CPUs of this host busy, by what they did while the run was prepared.
+    fn tell_who_is_busy(&mut self, at_first: &CpuReading) -> Result<()> {
+        let wanted = MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
+        std::thread::sleep(wanted.saturating_sub(at_first.at().elapsed()));
+        let now = CpuReading::now(&here()).map(|now| now.since(at_first, std::process::id()));
+        match now.and_then(|found| found.told()) {
+            Some(told) => self.warn(BUSY, "host", told),
+            None => Ok(()),
+        }
     }
 
     /// What is left of `max_written` for the load. Passes over what an earlier part of the run lost may not fit any more.
@@ -454,6 +479,7 @@ impl Session<'_> {
                 failing: Default::default(),
                 traffic: Default::default(),
                 transients: Default::default(),
+                turns: Default::default(),
                 stops: &stops::since,
             },
             baseline: self.scenario.baseline,

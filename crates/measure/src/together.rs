@@ -35,7 +35,7 @@ const MOST_DOUBLINGS: u32 = 4;
 /// And one by bytes, every try of which is written.
 const TRIES_BY_BYTES: u32 = 2;
 /// Interval of the reports that places are still working.
-const WATCHED_EVERY: Duration = Duration::from_secs(1);
+pub(super) const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
 /// How often a slice is tried.
 pub fn tries(bound: Bound) -> u32 {
@@ -231,12 +231,12 @@ impl Host<'_> {
 }
 
 /// Guests that are more than the processors of their host hear of the slice when their turn comes; other hosts have their own.
-fn turns(on_this_host: usize) -> u64 {
+pub(super) fn turns(on_this_host: usize) -> u64 {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     on_this_host.div_ceil(processors).max(1) as u64
 }
 
-fn lead_ns(places: usize, turns: u64, slowest_ns: u64) -> u64 {
+pub(super) fn lead_ns(places: usize, turns: u64, slowest_ns: u64) -> u64 {
     (LEAST_LEAD_NS + places as u64 * LEAD_EACH_NS) * turns + 2 * slowest_ns
 }
 

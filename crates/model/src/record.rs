@@ -579,7 +579,8 @@ pub struct Slice {
     pub samples: Vec<Sample>,
     /// CPU time of the place during the slice, without the waiting for a common start.
     pub cpu: Option<CpuTimes>,
-    /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it.
+    /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it. Of short slices that of
+    /// the guest's QEMU and vhost threads alone, all of it as `user_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
     /// CPU time during the slice of places below that neither of these has in it: the other ends of fabrics, together.
@@ -762,6 +763,12 @@ pub const ON_WIRE: &str = "net.on_wire";
 /// The kind of warning that names a place which was lost while several loaded together.
 pub const LOST_PLACE: &str = "lost_place";
 
+/// The kind of warning that names who kept the CPUs busy when a run began.
+pub const BUSY: &str = "busy";
+
+/// The kind of warning that short slices of several places ran into each other.
+pub const OVERLAPS: &str = "overlaps";
+
 /// The kind of warning that names a slice which is left out, since iotax itself was stopped meanwhile.
 pub const STOPPED: &str = "stopped";
 
@@ -796,7 +803,9 @@ pub const WARNING_KINDS: &[&str] = &[
     "cluster",
     "level",
     "clock",
+    BUSY,
     "steal",
+    OVERLAPS,
     "polling",
     "neighbours",
     "vcpus",

@@ -1,4 +1,4 @@
-//! Threads that serve I/O, other than the load: of the kernel's RAID, of a daemon, of QEMU without its virtual CPUs.
+//! Threads that serve I/O, other than the load: of the kernel's RAID, of a daemon, of QEMU.
 //! They are looked up once a stack is up; what they compute is asked around every slice.
 
 use iotax_facts::slice::ThreadId;
@@ -18,11 +18,14 @@ pub struct ServingThread {
     /// The rest of what it is there for is done by the threads that hand I/O to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
+    /// It runs a virtual CPU of a guest: a part of what the guest costs its host, and of no engine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_vcpu: bool,
 }
 
 impl ServingThread {
     fn new(id: ThreadId, name: String) -> ServingThread {
-        ServingThread { id, name, polls: false, in_part: false }
+        ServingThread { id, name, polls: false, in_part: false, is_vcpu: false }
     }
 }
 
@@ -60,13 +63,14 @@ pub fn of_array(device: &str) -> Vec<ServingThread> {
     own.into_iter().map(|thread| ServingThread { in_part: true, ..thread }).collect()
 }
 
-/// What serves the disks of a guest: of its QEMU all but the virtual CPUs, and the kernel's vhost threads.
+/// What serves a guest: all threads of its QEMU, its virtual CPUs marked, and the kernel's vhost threads.
 pub fn of_qemu(pid: u32) -> Vec<ServingThread> {
     let vhost = format!("vhost-{pid}");
     let is_vcpu = |name: &str| name.starts_with("CPU ") || name.starts_with("ALL CPUs");
-    let own = of_process(pid).into_iter().filter(|thread| !is_vcpu(&thread.name));
-    let named = own.chain(of_kernel(|name| name == vhost)).map(|mut thread| {
-        if thread.name == vhost {
+    let named = of_process(pid).into_iter().chain(of_kernel(|name| name == vhost)).map(|mut thread| {
+        if is_vcpu(&thread.name) {
+            thread.is_vcpu = true;
+        } else if thread.name == vhost {
             thread.name = "vhost".to_owned();
         } else if thread.id.tid == pid {
             thread.name = "QEMU's main loop".to_owned();
@@ -110,7 +114,11 @@ mod tests {
             thread::yield_now();
         }
         let served = of_qemu(me);
-        assert!(!has(&served, "CPU 0/TCG") && has(&served, "QEMU's main loop"), "{served:?}");
+        let vcpus: Vec<_> = served.iter().filter(|thread| thread.is_vcpu).collect();
+        assert!(
+            matches!(vcpus[..], [vcpu] if vcpu.name == "CPU 0/TCG") && has(&served, "QEMU's main loop"),
+            "{served:?}"
+        );
         assert_eq!(of_target(me), of_process(me), "no reactors");
         drop(done);
         let _ = started.join();

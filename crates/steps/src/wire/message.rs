@@ -556,12 +556,14 @@ pub fn unpack_series(scalars: SeriesScalars, blob: &[u8], spec: &SeriesSpec) -> 
     }
 }
 
-/// Windows and discarded starts of a series together, nanoseconds.
+/// How long a series takes, nanoseconds: windows and discarded starts, and what lies between slices that begin at times.
 pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
     let length = |worker: &usize| {
         spec.lengths.get(*worker).map_or(0, |length| length.discard_ns.saturating_add(length.window_ns))
     };
-    spec.order.iter().map(length).fold(0, u64::saturating_add)
+    let slices_ns = spec.order.iter().map(length).fold(0, u64::saturating_add);
+    let begins_ns = spec.begins_ns.last().zip(spec.begins_ns.first());
+    slices_ns.max(begins_ns.map_or(0, |(last, first)| last.saturating_sub(*first)))
 }
 
 impl SliceScalars {

@@ -133,7 +133,7 @@ pub fn slice_limit(spec: &SliceSpec) -> Duration {
     length + SLICE_GRACE
 }
 
-/// Windows and discarded starts of a series together.
+/// How long a series takes.
 pub fn series_length(spec: &SeriesSpec) -> Duration {
     Duration::from_nanos(series_ns(spec))
 }

@@ -1,0 +1,200 @@
+//! Who keeps the CPUs busy: names what would disturb a measurement before it begins. Programs that this one has started do not count,
+//! nor do threads of the kernel, which work for it too.
+
+use super::gauges::Gauges;
+use super::probe::Probe;
+use iotax_facts::slice::{CpuTimes, ThreadId};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Programs that take less of a CPU than this are not named.
+const LEAST_OF_PROGRAM: f64 = 0.1;
+/// Less than this of a CPU disturbs nobody who is not measuring that CPU alone.
+const LEAST_BUSY: f64 = 0.3;
+/// A smaller share of the time of all CPUs that a hypervisor took is not worth a line before a measurement.
+const LEAST_STOLEN: f64 = 0.05;
+/// So many programs are named.
+const NAMED: usize = 3;
+
+/// What programs had computed at a time.
+#[derive(Clone, Debug)]
+pub struct CpuReading {
+    at: Instant,
+    times: CpuTimes,
+    programs: BTreeMap<u32, Program>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Program {
+    name: String,
+    parent: u32,
+    ns: u64,
+}
+
+/// How busy the CPUs were with the work of others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BusyCpus {
+    /// CPUs that are online.
+    pub cpus: f64,
+    /// CPUs that programs of others took.
+    pub busy: f64,
+    /// Share of the time of all CPUs that a hypervisor took for others.
+    pub stolen: f64,
+    /// Who took most, as `rustc (pid 4711)`, with the CPUs of each.
+    pub programs: Vec<(String, f64)>,
+}
+
+impl CpuReading {
+    /// `None`: this system has no /proc/stat.
+    pub fn now(probe: &Probe) -> Option<CpuReading> {
+        let gauges = Gauges::of(probe.clone());
+        let pids = probe.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+        let program = |pid: u32| {
+            let (name, parent) = parse_stat(&probe.read(format!("/proc/{pid}/stat"))?)?;
+            // Of all threads: what the first alone computes is not enough, and ticks are too coarse.
+            let threads = probe.names(format!("/proc/{pid}/task")).into_iter();
+            let ns = threads.filter_map(|tid| gauges.thread_ns(ThreadId { pid, tid: tid.parse().ok()? }));
+            Some((pid, Program { name, parent, ns: ns.sum() }))
+        };
+        Some(CpuReading {
+            at: Instant::now(),
+            times: gauges.cpu_times()?,
+            programs: pids.filter_map(program).collect(),
+        })
+    }
+
+    /// When it was read.
+    pub fn at(&self) -> Instant {
+        self.at
+    }
+
+    /// Who was busy since an earlier reading, without the program `own` and all that it started.
+    pub fn since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
+        let passed_ns = (self.at - earlier.at).as_nanos().max(1) as f64;
+        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } = self.times.since(earlier.times);
+        let all_ns = (user_ns + system_ns + steal_ns + idle_ns).max(1) as f64;
+        let others = self.programs.iter().filter(|(pid, _)| !self.descends(**pid, own));
+        let mut programs: Vec<(String, f64)> = others
+            .filter(|(pid, _)| !self.descends(**pid, KTHREADD))
+            .map(|(pid, now)| {
+                let before = earlier.programs.get(pid).map_or(0, |before| before.ns);
+                let cpus = now.ns.saturating_sub(before) as f64 / passed_ns;
+                (format!("{} (pid {pid})", now.name), cpus)
+            })
+            .collect();
+        programs.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let busy = programs.iter().map(|(_, cpus)| cpus).sum();
+        programs.retain(|(_, cpus)| *cpus >= LEAST_OF_PROGRAM);
+        programs.truncate(NAMED);
+        let cpus = (all_ns / passed_ns).round().max(1.0);
+        BusyCpus { cpus, busy, stolen: steal_ns as f64 / all_ns, programs }
+    }
+
+    fn descends(&self, pid: u32, from: u32) -> bool {
+        let mut at = pid;
+        // A loop of parents would take two readings of one that moved.
+        for _ in 0..self.programs.len() {
+            if at == from {
+                return true;
+            }
+            match self.programs.get(&at) {
+                Some(program) => at = program.parent,
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+/// The parent of all threads of the kernel.
+const KTHREADD: u32 = 2;
+
+impl BusyCpus {
+    /// `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`; `None`: nothing that matters.
+    pub fn told(&self) -> Option<String> {
+        let busy = (self.busy >= LEAST_BUSY).then(|| {
+            let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
+            let who = if names.is_empty() { "many small programs".to_owned() } else { names.join(", ") };
+            format!("{:.1} of {} CPUs are busy: {who}", self.busy.min(self.cpus), self.cpus)
+        });
+        let stolen = (self.stolen >= LEAST_STOLEN)
+            .then(|| format!("a hypervisor takes {:.0} % of the CPU time for others", 100.0 * self.stolen));
+        let told: Vec<String> = [busy, stolen].into_iter().flatten().collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+}
+
+/// Name and parent in `/proc/PID/stat`; a name may have spaces and brackets.
+fn parse_stat(text: &str) -> Option<(String, u32)> {
+    let (head, tail) = text.rsplit_once(") ")?;
+    let (_, name) = head.split_once('(')?;
+    Some((name.to_owned(), tail.split(' ').nth(1)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn names_may_have_brackets_and_blanks() {
+        assert_eq!(parse_stat("41 (a) b (c) S 7 41 41 0"), Some(("a) b (c".to_owned(), 7)));
+        assert_eq!(parse_stat("41 (a"), None);
+    }
+
+    #[test]
+    fn others_are_named_and_what_is_ours_is_not() {
+        let program = |name: &str, parent, ns| Program { name: name.to_owned(), parent, ns };
+        let before = CpuReading {
+            at: Instant::now(),
+            times: CpuTimes::default(),
+            programs: BTreeMap::from([(7, program("rustc", 1, 5_000_000))]),
+        };
+        let after = CpuReading {
+            at: before.at + Duration::from_millis(500),
+            times: CpuTimes {
+                user_ns: 700_000_000,
+                steal_ns: 100_000_000,
+                idle_ns: 200_000_000,
+                ..CpuTimes::default()
+            },
+            programs: BTreeMap::from([
+                (2, program("kthreadd", 0, 0)),
+                (3, program("kworker/0:1", 2, 400_000_000)),
+                (7, program("rustc", 1, 455_000_000)),
+                (8, program("cc1", 1, 100_000_000)),
+                (9, program("cron", 1, 1_000_000)),
+                (20, program("iotax", 1, 300_000_000)),
+                (21, program("mkfs.xfs", 20, 300_000_000)),
+            ]),
+        };
+        let found = after.since(&before, 20);
+        let named: Vec<&str> = found.programs.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((named, found.cpus), (vec!["rustc (pid 7)", "cc1 (pid 8)"], 2.0));
+        let told = found.told().unwrap();
+        assert_eq!(
+            told,
+            "1.1 of 2 CPUs are busy: rustc (pid 7), cc1 (pid 8); a hypervisor takes 10 % of the CPU time for others"
+        );
+        assert_eq!(before.since(&before, 20).told(), None);
+    }
+
+    #[test]
+    fn this_system_tells() {
+        let probe = Probe::of_files(std::path::Path::new("/"));
+        let before = CpuReading::now(&probe).unwrap();
+        let until = before.at() + Duration::from_millis(60);
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        let after = CpuReading::now(&probe).unwrap();
+        let named = |own| {
+            after
+                .since(&before, own)
+                .programs
+                .iter()
+                .any(|(name, _)| name.ends_with(&format!("(pid {})", std::process::id())))
+        };
+        assert!(named(u32::MAX) && !named(std::process::id()), "what is ours disturbs nobody");
+    }
+}
