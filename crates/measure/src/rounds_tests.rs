@@ -888,8 +888,6 @@ fn what_cannot_be_measured_in_turn_is_not() {
     assert!(!is_in_turn(&|rig| rig.measure.slice_ns = Some(50_000_000)), "long slices are asked for");
     assert!(is_in_turn(&|rig| rig.ready[1] = ready(1, "vm0", "/guest/40000")), "two places, by the clock");
     assert!(!is_in_turn(&|rig| rig.ready[1] = served("/guest/40000")), "another place works for it");
-    let both = |rig: &mut Rig| rig.ready[1].members.extend(ready(1, "vm0", "/guest/40000").members);
-    assert!(!is_in_turn(&both), "two places at once");
     assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rw = Rw::RandWrite), "writes end on equal bytes");
     assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rate_iops = Some(1000)), "a rate");
     assert!(!is_in_turn(&|rig| rig.workload.engine = Some(Engine::Fio)), "fio's start takes longer");
