@@ -66,8 +66,8 @@ impl Demo<'_> {
 
     /// (b) Two runs of the same file, and iotax on the same pair.
     fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
-        say(&part("(b) The same file twice, 10 s each, one after the other, as people do it by hand"))?;
-        let alone = self.scenario(&[""], false, &[("slice", "5s"), ("min_time", "10s")])?;
+        say(&part("(b) The same file twice, 4 s each, one after the other, as people do it by hand"))?;
+        let alone = self.scenario(&[""], false, &[("slice", "2s"), ("min_time", "4s")])?;
         let rate = || {
             let dir = self.measure(&alone)?;
             let found = report::findings(&dir, &Given::NONE)?;
@@ -75,11 +75,7 @@ impl Demo<'_> {
         };
         let rates = [rate()?, rate()?];
         say(&apart(rates, width))?;
-        let pair = self.scenario(
-            &["", " | null"],
-            false,
-            &[("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")],
-        )?;
+        let pair = self.scenario(&["", " | null"], false, &[("budget", "20s")])?;
         let dir = self.measure(&pair)?;
         say(&ruler(&report::findings(&dir, &Given::NONE)?, width))?;
         dirs.push(dir);
@@ -88,7 +84,7 @@ impl Demo<'_> {
 
     /// (c) A bill with a delay in it that nobody was told.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
-        let settings = [("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")];
+        let settings = [("budget", "30s")];
         let lacking = survey::missing(&self.scenario(&[" | loop | fs(xfs)"], true, &settings)?);
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
         say(&part(&format!("(c) The bill of file{layers}, with a delay hidden on top of it")))?;
@@ -107,11 +103,7 @@ impl Demo<'_> {
     /// (d) A guest over the file; no headline where its processor is emulated.
     fn guest(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         say(&part("(d) A guest (QEMU, virtio-blk) against the file below it"))?;
-        let scenario = self.scenario(
-            &["", " | vm(memory=256MiB)"],
-            false,
-            &[("slice", "50ms"), ("min_time", "10s"), ("budget", "25s")],
-        )?;
+        let scenario = self.scenario(&["", " | vm(memory=256MiB)"], false, &[("budget", "15s")])?;
         if let Some(missing) = survey::missing(&scenario).first() {
             return say(&line(&format!("not measured: {} ({})", missing.what, missing.command), width));
         }

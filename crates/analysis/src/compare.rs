@@ -176,6 +176,18 @@ pub fn round_values(a: &Side, b: &Side, ids: &[RoundId], basis: Basis) -> Result
     ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
 }
 
+/// Rates of three sides in the rounds.
+///
+/// # Errors
+/// As [`round_values`].
+pub fn rates(sides: [&Side; 3], ids: &[RoundId], basis: Basis) -> Result<Vec<[f64; 3]>, Refusal> {
+    let of = |side: &Side, id: &RoundId| {
+        let value = side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis))?;
+        Ok(if basis.by_bytes { 1.0 / value } else { value })
+    };
+    ids.iter().map(|id| Ok([of(sides[0], id)?, of(sides[1], id)?, of(sides[2], id)?])).collect()
+}
+
 fn lost() -> Refusal {
     Refusal::NotMeasured { reason: "a round is not there on both sides".into() }
 }

@@ -597,11 +597,14 @@ pub struct BillLine {
     pub on: String,
     /// Rate with it over rate without.
     pub ratio: Figure,
+    /// 1 and what the layer adds to the rate as a share of the baseline's: 0.95 where it takes five points of it. Points of all lines
+    /// add up to the total's.
+    pub of_baseline: Figure,
     /// What follows: withheld for the same reasons as that of any comparison.
     pub verdict: Verdict,
     /// What hides a cost: both run into it.
     pub masked: Option<Masked>,
-    /// Added mean latency in ns; only at depth 1.
+    /// Added mean latency of one I/O at a time, ns; lines add up to the total.
     pub added_latency: Figure,
     /// Reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]

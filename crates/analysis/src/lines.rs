@@ -3,10 +3,12 @@
 
 use super::ceiling;
 use super::charges::cpu;
-use super::compare::{Estimated, ONLY_AT_ONE, RateComparison, Taken, round_values};
+use super::compare::{Estimated, ONLY_AT_ONE, RateComparison, Taken, rates, round_values};
 use super::conservation;
 use super::directions;
-use super::findings::{Bill, BillDirection, BillLine, Figure, Interval, JointBill, WorkloadFindings};
+use super::findings::{
+    Bill, BillDirection, BillLine, Figure, Interval, JointBill, SampleUnit, WorkloadFindings,
+};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
@@ -149,9 +151,10 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [from, to], &verdict),
         verdict,
+        of_baseline: of_baseline(reading, [from, to], common),
         added_latency: match reading.own_clocks_unlike([from, to]) {
             Some(reason) => Figure::missing(reason),
-            None => added_latency(reading, a, b, &paired),
+            None => added_latency(reading, [from, to], &paired),
         },
         directions: directions::of_line(reading, [from, to], &paired, reading.is_deep()),
         added_cpu: taken.added(),
@@ -169,6 +172,7 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: Figure) -> Pre
         layer: reading.name(to).to_owned(),
         on: reading.name(from).to_owned(),
         ratio: figure.clone(),
+        of_baseline: figure.clone(),
         verdict: Verdict::refused(Refusal::NotMeasured { reason }),
         masked: None,
         added_latency: figure.clone(),
@@ -179,11 +183,35 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: Figure) -> Pre
     PrefixLine { shown, estimated: None, residuals: None }
 }
 
-fn added_latency(reading: &WorkloadView, a: &Side, b: &Side, paired: &Paired) -> Figure {
-    if reading.is_deep() {
-        return Figure::missing(ONLY_AT_ONE);
+/// At depth 1 the load itself shows it; at another a second load may, one I/O at a time.
+fn added_latency(reading: &WorkloadView, [from, to]: [usize; 2], paired: &Paired) -> Figure {
+    let apart = reading.matched_load().ok().filter(|load| !load.is_own() && load.rate().is_none());
+    match apart {
+        Some(load) => {
+            let (a, b) = (&load.sides()[from], &load.sides()[to]);
+            Taken::of(a, b, &reading.pair(a, b), RoundTotal::waited).added()
+        }
+        None if reading.is_deep() => Figure::missing(ONLY_AT_ONE),
+        None => Taken::of(&reading.sides[from], &reading.sides[to], paired, RoundTotal::waited).added(),
     }
-    Taken::of(a, b, paired, RoundTotal::waited).added()
+}
+
+/// What the second takes of the baseline's rate, in rounds that all prefixes share.
+fn of_baseline(reading: &WorkloadView, [from, to]: [usize; 2], common: &[RoundId]) -> Figure {
+    if common.is_empty() {
+        return Figure::missing("only where all stacks are up together");
+    }
+    let sides = [0, from, to].map(|at| &reading.sides[at]);
+    let strata = sides[0].strata.split(common).into_iter();
+    let rates: Result<Vec<_>, Refusal> = strata.map(|ids| rates(sides, &ids, reading.basis())).collect();
+    match rates.and_then(|rates| ratio::share_of_base(&rates)) {
+        Ok(found) => {
+            let share = 1.0 + found.value;
+            let interval = Interval::between(share - found.half_width, share + found.half_width);
+            Figure::known(share, "1", (found.rounds as u64, SampleUnit::Rounds), interval)
+        }
+        Err(reason) => Figure::missing(reason.to_string()),
+    }
 }
 
 fn residuals(reading: &WorkloadView, a: &Side, b: &Side, paired: &Paired) -> Option<Vec<f64>> {
@@ -224,6 +252,7 @@ fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine])
         verdict,
         masked: None,
         ratio,
+        of_baseline: Figure::missing("see the ratio"),
         added_latency: Figure::missing("see the ratio"),
         directions: Vec::new(),
         added_cpu: Figure::missing("see the ratio"),

@@ -34,6 +34,13 @@ fn the_bill_finds_each_layer_and_explains_the_total() {
         assert!(low < added && added < high && high - low < 5_000.0, "{}: {low} {high} {added}", line.layer);
     }
     assert!(covers(&bill.total.ratio, 90.0 / 106.6));
+    // Points of the baseline's rate add up, each within its interval.
+    let rates = [1e9 / 90_000.0, 1e9 / 93_700.0, 1e9 / 96_600.0, 1e9 / 106_600.0];
+    let points = |line: &BillLine| line.of_baseline.value().unwrap() - 1.0;
+    for (line, pair) in bill.lines.iter().zip(rates.windows(2)) {
+        assert!(covers(&line.of_baseline, 1.0 + (pair[1] - pair[0]) / rates[0]), "{:?}", line.of_baseline);
+    }
+    assert!((bill.lines.iter().map(points).sum::<f64>() - points(&bill.total)).abs() < 1e-9);
     let left = &bill.unexplained.ratio;
     assert!((left.value().unwrap() - 1.0).abs() < 1e-9 && narrow(left, 1e-6), "{left:?}");
     let deep: &BillLine = &found.workloads[1].bill.as_ref().unwrap().lines[0];

@@ -12,7 +12,7 @@ use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::remedy::{Effort, resumable, settle_words};
 use super::subject::{self, Quantity, who};
-use iotax_stats::{Change, Concludes, Refusal};
+use iotax_stats::{Change, Concludes, Refusal, family};
 use iotax_store::RunData;
 
 /// One comparison with the estimate behind it.
@@ -111,6 +111,7 @@ pub fn settle(
         for (line, estimated) in lines.zip(bill_estimates) {
             let Some(estimated) = estimated else { continue };
             line.ratio = line.ratio.with_interval(Some(&estimated.simultaneous(many)));
+            line.of_baseline = line.of_baseline.stretched(family::stretch(many, estimated.log().freedom));
             let held = at_once(line.verdict.reason(), line.verdict.change(), estimated, many, zone);
             line.verdict = held.unwrap_or_else(|| line.verdict.clone());
         }

@@ -501,6 +501,7 @@ impl Lines<'_> {
             let [rate, latency] =
                 [Parts::of("ratio", "rate"), Parts::of("added", "latency").statistic("mean")];
             add("bill ratio", rate.clone(), &noted(&line.ratio, reserve(line)));
+            add("bill of baseline", Parts::of("of_baseline", "rate"), &line.of_baseline);
             add("bill added latency", latency.clone(), &line.added_latency);
             for one in &line.directions {
                 let way = one.direction;

@@ -189,8 +189,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         out += &format!("{title}:\n\n{}\n", verdicts::matched(matched).markdown());
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
-        out +=
-            &format!("### Bill\n\n{}", bill("Each layer against the stack below it; factors multiply", own));
+        out += &format!("### Bill\n\n{}", bill("Each layer against the stack below it; points add up", own));
     }
     if let Some(table) = generator::table(workload) {
         let (title, legend) = (generator::TITLE, escaped(generator::LEGEND));

@@ -294,6 +294,14 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
         self.direction.map_or(&self.whole.added_latency, |one| &one.added_latency)
     }
 
+    /// Of the baseline's rate.
+    fn points(&self) -> String {
+        match (self.direction, &self.whole.of_baseline) {
+            (None, figure @ Figure::Known { .. }) => change(figure).cell(),
+            _ => "-".to_owned(),
+        }
+    }
+
     fn added_cpu(&self) -> String {
         self.direction.map_or_else(|| Shown::of(&self.whole.added_cpu).cell(), |_| "-".to_owned())
     }
@@ -310,12 +318,15 @@ pub(super) fn bill(bill: &Bill) -> Table {
     if reserves.iter().any(|reserve| !reserve.is_empty()) {
         table.push("", 1, reserves);
     }
-    table.push("factor", 4, rows.iter().map(|row| Shown::of(row.ratio()).cell()).collect());
     if rows.iter().any(|row| row.added_latency().value().is_some()) {
         let cells = rows.iter().map(|row| Shown::of(row.added_latency()).cell());
         table.push("added latency", 2, cells.collect());
     }
-    table.push("added CPU/IO", 3, rows.iter().map(BillRow::added_cpu).collect());
+    let points: Vec<String> = rows.iter().map(BillRow::points).collect();
+    if points.iter().any(|cell| cell != "-") {
+        table.push("points", 3, points);
+    }
+    table.push("added CPU/IO", 4, rows.iter().map(BillRow::added_cpu).collect());
     table
 }
 
@@ -358,7 +369,7 @@ pub(super) fn reserves(bill: &Bill) -> Vec<String> {
 
 /// Above a bill from two depths.
 pub(super) fn joint_title(joint: &JointBill) -> String {
-    format!("bill of {}; each layer against the stack below it, factors multiply", joint.subject)
+    format!("bill of {}; each layer against the stack below it; points add up", joint.subject)
 }
 
 /// The bill of one workload, unless a joint one stands for it.

@@ -181,7 +181,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
         out += &list("", efficiency::sentences(workload), width);
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
-        out += &bill("bill: each layer against the stack below it; factors multiply", own, width, left_out);
+        out += &bill("bill: each layer against the stack below it; points add up", own, width, left_out);
     }
     if let Some(table) = generator::table(workload).filter(|_| generator::is_doubted(findings)) {
         out += &format!("\n{}", table.text(width, left_out));

@@ -206,6 +206,23 @@ pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal>
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
+/// Estimates how much of a base B has more than A, over rounds `(base, A, B)` of one or more strata: (sum B - sum A) / sum base.
+/// Differences of neighbours add up to that of the ends.
+///
+/// # Errors
+/// As [`estimate`], for each of the three.
+pub fn share_of_base(strata: &[Vec<[f64; 3]>]) -> Result<Difference, Refusal> {
+    let each = strata.iter().map(|rounds| {
+        let against = |at: usize| rounds.iter().map(|round| (round[0], round[at])).collect::<Vec<_>>();
+        let value = ratio_of_totals(&against(2))? - ratio_of_totals(&against(1))?;
+        let mean_base = mean(&rounds.iter().map(|round| round[0]).collect::<Vec<_>>());
+        let off = |[base, a, b]: &[f64; 3]| (b - a - value * base) / mean_base;
+        Ok(Stratum { value, residuals: rounds.iter().map(off).collect() })
+    });
+    let (value, spread) = pooled(&each.collect::<Result<Vec<_>, Refusal>>()?)?;
+    Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
+}
+
 /// Estimates the mean per item of B over that of A, paired as in [`difference`]: how many times as long an I/O takes.
 ///
 /// # Errors
@@ -300,6 +317,23 @@ mod tests {
         assert!((found.value - 2.0).abs() < 1e-9 && found.half_width < 0.1, "{found:?}");
         let times = of_means(&both).unwrap();
         assert!((times.ratio - (1.3f64 * 12.0 / 11.0).sqrt()).abs() < 1e-9, "{times:?}");
+    }
+
+    #[test]
+    fn shares_of_a_base_add_up_and_noise_that_all_share_is_none() {
+        // 100, 90 and 81 of a machine whose speed changes by a tenth; the last has a noise of its own.
+        let speed = |i: usize| [1.0, 0.9, 1.1, 1.0, 0.95][i % 5];
+        let own = |i: usize| [1.0, 1.02, 0.98][i % 3];
+        let round = |i: usize| [100.0, 90.0, 81.0 * own(i)].map(|rate| rate * speed(i));
+        let rounds: Vec<[f64; 3]> = (0..60).map(round).collect();
+        let share = |from: usize, to: usize| {
+            share_of_base(&[rounds.iter().map(|round| [round[0], round[from], round[to]]).collect()]).unwrap()
+        };
+        let [first, second, total] = [share(0, 1), share(1, 2), share(0, 2)];
+        assert!((first.value + 0.1).abs() < 1e-12 && first.half_width < 1e-9, "{first:?}");
+        assert!((first.value + second.value - total.value).abs() < 1e-12, "{second:?} {total:?}");
+        assert!((total.value + 0.19).abs() < 0.002 && (0.001..0.01).contains(&total.half_width), "{total:?}");
+        assert_eq!(share_of_base(&[vec![[0.0, 1.0, 1.0]; 20]]), Err(Refusal::IdleBaseline));
     }
 
     #[test]
