@@ -144,6 +144,10 @@ pub struct Bench<'a> {
     pub transients: BTreeMap<usize, Transient>,
     /// How they take turns.
     pub turns: Turns,
+    /// How often workers were placed anew.
+    pub placed: u64,
+    /// Workers as they are in the record.
+    pub recorded: Vec<WorkerUp>,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
 }
@@ -311,6 +315,13 @@ impl Bench<'_> {
         }
     }
 
+    /// With offsets of their own: a worker that came after another to the same blocks would find them in the caches below.
+    fn own_jobs(&self, worker: usize, jobs: Vec<Job>) -> Vec<Job> {
+        let number = (u64::from(self.visit) << 40) + ((worker as u64) << 32) + self.placed;
+        let own = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        jobs.into_iter().map(|job| Job { randseed: job.randseed.wrapping_add(own), ..job }).collect()
+    }
+
     /// Unless it is prepared already.
     pub(super) fn prepare_worker(&mut self, worker: usize) -> Result<()> {
         if self.prepared.contains(&worker) {
@@ -321,7 +332,8 @@ impl Bench<'_> {
         let probes = self.probes(worker)?;
         let members: Vec<Member> = self.members(worker).cloned().collect();
         let all: Vec<&Place> = members.iter().map(|member| &member.place).collect();
-        let share = members.iter().map(|member| self.jobs(member.targets.len() * all.len()));
+        let jobs = |member: &Member| self.own_jobs(worker, self.jobs(member.targets.len() * all.len()));
+        let share = members.iter().map(jobs);
         let share: Vec<Vec<Job>> = share.collect();
         // Side by side: opening files and allocating takes a host its time.
         let prepared: Vec<_> = std::thread::scope(|scope| {
@@ -340,7 +352,7 @@ impl Bench<'_> {
         let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>().map_err(Failed::from)?;
         for (member, prepared) in members.iter().zip(prepared) {
             let targets = &member.targets;
-            self.store.append(&Record::Worker(WorkerUp {
+            let up = WorkerUp {
                 visit: self.visit,
                 stack: ready.stack.clone(),
                 workload: self.workload.name.clone(),
@@ -354,7 +366,12 @@ impl Bench<'_> {
                 engine: prepared.engine.into(),
                 why: prepared.why,
                 command: prepared.command,
-            }))?;
+            };
+            // One that is placed anew is as the one before.
+            if !self.recorded.contains(&up) {
+                self.store.append(&Record::Worker(up.clone()))?;
+                self.recorded.push(up);
+            }
         }
         self.prepared.insert(worker);
         Ok(())
@@ -387,20 +404,44 @@ impl Bench<'_> {
         }
         self.record_traffic()?;
         self.record_transients()?;
-        self.despite_losses(|bench| {
-            while let Some(worker) = bench.prepared.first().copied() {
-                let places: Vec<Place> = bench.members(worker).map(|member| member.place.clone()).collect();
-                for place in places {
-                    bench.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
-                }
-                if bench.workload.needs_peer() {
-                    let end = FarEnd::of_ready(&bench.ready[worker]).place;
-                    bench.places.get(&end)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
-                }
-                bench.prepared.remove(&worker);
+        self.despite_losses(Bench::end_workers)
+    }
+
+    /// Whether new workers go on where others ended: they draw each block by itself, from the whole region.
+    fn can_place_anew(&self) -> bool {
+        let by_itself = |job: &Job| job.rw.random() && !job.random_map && job.random_distribution.is_random();
+        self.workload.jobs.iter().all(by_itself)
+    }
+
+    /// Has new workers run the next slices: where threads run and memory lies is drawn anew.
+    ///
+    /// # Errors
+    /// When a peer is lost.
+    pub(super) fn place_anew(&mut self) -> Result<()> {
+        if self.can_place_anew() {
+            self.placed += 1;
+            self.despite_losses(Bench::end_workers)?;
+        }
+        Ok(())
+    }
+
+    /// Lets all workers go.
+    ///
+    /// # Errors
+    /// When a peer is lost.
+    fn end_workers(&mut self) -> Result<()> {
+        while let Some(worker) = self.prepared.first().copied() {
+            let places: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
+            for place in places {
+                self.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
             }
-            Ok(())
-        })
+            if self.workload.needs_peer() {
+                let end = FarEnd::of_ready(&self.ready[worker]).place;
+                self.places.get(&end)?.peer.unlisten(worker as u32).map_err(Failed::from)?;
+            }
+            self.prepared.remove(&worker);
+        }
+        Ok(())
     }
 
     /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell how fast.

@@ -49,6 +49,8 @@ struct Machine {
     failures: u64,
     /// Number of tries of slices in several places in which one place begins half a second late.
     late: u32,
+    /// Of every worker that was prepared.
+    seeds: Vec<u64>,
 }
 
 struct Simulated {
@@ -171,6 +173,7 @@ impl Handler for Simulated {
         _: Option<Engine>,
         _: Option<&iotax_load::Worker>,
     ) -> Result<Box<dyn LoadEngine>> {
+        self.machine.lock().unwrap().seeds.push(jobs[0].randseed);
         // A path is named for its rate: /80000, or /guest/40000.
         let path = &targets[0].path;
         let rate = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
@@ -272,6 +275,7 @@ impl Rig {
             falls: (0.0, 0),
             failures: 0,
             late: 0,
+            seeds: Vec::new(),
         };
         Rig {
             machine: Arc::new(Mutex::new(machine)),
@@ -349,6 +353,8 @@ impl Rig {
                 traffic: Default::default(),
                 transients: Default::default(),
                 turns: Default::default(),
+                placed: 0,
+                recorded: Vec::new(),
                 stops: &stops,
             },
             baseline: 0,
@@ -857,6 +863,22 @@ fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
     assert!((ratio - 0.95).abs() < 0.02, "{ratio}");
     let transients = rig.records.iter().filter(|record| matches!(record, Record::Transient(_))).count();
     assert_eq!(transients, 2);
+}
+
+#[test]
+fn workers_are_placed_anew_and_no_two_draw_the_same_blocks() {
+    let seeds = |random_map: bool| {
+        let mut rig = in_turn();
+        rig.workload.jobs[0].random_map = random_map;
+        rig.measure(&mut Progress::default(), Until::Time(2.0));
+        let workers = rig.records.iter().filter(|record| matches!(record, Record::Worker(_))).count();
+        assert_eq!(workers, 2, "one record of each");
+        let seeds = rig.machine.lock().unwrap().seeds.clone();
+        assert_eq!(seeds.iter().collect::<BTreeSet<_>>().len(), seeds.len(), "{seeds:?}");
+        seeds.len()
+    };
+    assert!(seeds(false) > 6);
+    assert_eq!(seeds(true), 2, "a map of what was read is not begun anew");
 }
 
 #[test]

@@ -49,6 +49,9 @@ const SERIES_NS: f64 = 125e6;
 const LONG_TIMES: u64 = 8;
 /// One of so many series, at random, has long slices.
 const LONG_ONE_OF: u32 = 8;
+/// So many series have the same workers. A cost depends on where threads run and memory lies: new ones let the spread between series
+/// show it.
+const PLACED_SERIES: u32 = 2;
 /// Length of a slice of one stack by itself, nanoseconds.
 const ALONE_NS: u64 = 100_000_000;
 /// Bins of a transient that a slice of the usual length fills.
@@ -342,6 +345,9 @@ impl Visit<'_> {
             return Ok(Err(Ended::Interrupted));
         }
         let number = progress.next_round;
+        if number % PLACED_SERIES == 0 {
+            self.bench.place_anew()?;
+        }
         let long =
             purpose == Purpose::Plain && is_chosen(self.measure.seed ^ self.stream, number, LONG_ONE_OF);
         let (purpose, times) = if long { (Purpose::Long, LONG_TIMES) } else { (purpose, 1) };

@@ -480,6 +480,8 @@ impl Session<'_> {
                 traffic: Default::default(),
                 transients: Default::default(),
                 turns: Default::default(),
+                placed: 0,
+                recorded: Vec::new(),
                 stops: &stops::since,
             },
             baseline: self.scenario.baseline,
