@@ -3,7 +3,7 @@
 
 use crate::rig::{Rig, beside, can_boot, can_loop, can_run};
 use iotax_host::guard::fill::unwritten_ranges;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
@@ -108,7 +108,7 @@ fn when_quiet_reads_of_holes_leave_no_verdict() {
 }
 
 #[test]
-fn reads_of_a_guest_are_counted_on_both_sides() {
+fn a_guest_takes_turns_with_the_host_and_its_reads_are_counted_on_both_sides() {
     let _machine = beside();
     if !can_boot() {
         return;
@@ -117,7 +117,7 @@ fn reads_of_a_guest_are_counted_on_both_sides() {
     let path = rig.path("x.img");
     let file = format!("{},keep=true", rig.file("x.img", 512));
     let stacks = [file.clone(), format!("{file} | vm(vcpus=1)")];
-    let args: Vec<&str> = stacks.iter().map(String::as_str).chain(SHORT).collect();
+    let args: Vec<&str> = stacks.iter().map(String::as_str).chain(["--budget", "6s", "--bs", "4k"]).collect();
     rig.expect(0, &[&["run"], args.as_slice()].concat());
     let Some(ranges) = unwritten(&path, 512) else { return };
     assert_eq!(ranges, []);
@@ -131,4 +131,18 @@ fn reads_of_a_guest_are_counted_on_both_sides() {
         let share = share_read(&rig, stack, place);
         assert!(share > 0.97, "{place} read {share} of what was issued");
     }
+    let series = rig.records("series");
+    assert!(
+        series.len() > 4 && series.iter().all(|one| one["stacks"] == json!(["file", stack])),
+        "{series:?}"
+    );
+    let slices: Vec<Value> =
+        rig.records("slice").into_iter().filter(|one| one["short_slices"].as_u64() > Some(0)).collect();
+    let told = |stack: &str, key: &str| {
+        slices.iter().filter(|one| one["stack"] == stack).all(|one| one[key].is_object())
+    };
+    assert!(
+        told(stack, "host_cpu") && !told("file", "host_cpu"),
+        "what QEMU computes is the guest's: {slices:?}"
+    );
 }
