@@ -16,6 +16,7 @@ use iotax_measure::matched;
 use iotax_measure::operator;
 use iotax_measure::plan::{Ground, SetPlan, filled};
 use iotax_measure::ready::{Ready, ready};
+use iotax_measure::series;
 use iotax_measure::sets::{Layout, Set};
 use iotax_measure::survey;
 use iotax_model::scenario::{
@@ -485,8 +486,11 @@ fn long_time(seconds: f64) -> String {
 
 fn times(scenario: &Scenario, layout: &Layout) -> String {
     let measure = &scenario.measure;
-    let (least, most) = (measure.min_time_ns as f64 / 1e9, load_s(scenario, layout));
-    let least = least.min(most);
+    let most = load_s(scenario, layout);
+    let in_turn = layout.sets.len() == 1
+        && scenario.stacks.len() >= 2
+        && scenario.workloads.iter().all(|load| series::suits(load, measure));
+    let least = series::least_s(measure, in_turn, scenario.stacks.len()).min(most);
     let workloads = scenario.workloads.len();
     let visits = counted(u64::from(measure.visits), "visit", "visits");
     let how = match (layout.chains().len(), layout.siblings()) {

@@ -37,7 +37,7 @@ mod read_back;
 pub mod ready;
 mod remotes;
 pub mod rounds;
-mod series;
+pub mod series;
 pub mod session;
 pub mod sets;
 pub mod states;

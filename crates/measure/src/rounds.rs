@@ -6,7 +6,7 @@ use super::alone::Found;
 use super::bench::{Bench, Done, Offered, Ready, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
-use super::series::Settled;
+use super::series::{self, Settled};
 use anyhow::Result;
 use iotax_load::Bound;
 use iotax_model::record::{DesignUp, Matched, Purpose, Record, SeriesDesign};
@@ -31,8 +31,6 @@ const FEW: f64 = 20.0;
 const LONGER_NS: u64 = 1_000_000_000;
 /// Below this budget a pilot, or rounds of the baseline alone, would take more than a tenth of it.
 pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
-/// Stacks that take turns are loaded at least so long each, seconds, unless the user says otherwise.
-const LEAST_LOAD_S: f64 = 3.0;
 /// Longer slices than this have no rounds of slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
@@ -511,12 +509,12 @@ impl Visit<'_> {
         }
     }
 
-    /// Stacks that take turns are as sure after some seconds of each as others are after the usual least time, unless the user names
-    /// another.
+    /// With the least time of stacks that take turns, where they do.
     pub(super) fn soon_enough(&self, progress: &Progress, until: Until) -> Until {
         match until {
-            Until::Precise(spec) if progress.series.is_some() && !self.measure.min_time_given => {
-                let least_s = LEAST_LOAD_S * self.bench.ready.len() as f64;
+            Until::Precise(spec) => {
+                let least_s =
+                    series::least_s(self.measure, progress.series.is_some(), self.bench.ready.len());
                 Until::Precise(StopSpec { min_time_s: spec.min_time_s.min(least_s), ..spec })
             }
             other => other,

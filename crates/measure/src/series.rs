@@ -9,11 +9,11 @@ use super::rounds::{Ended, Progress, Until, Visit};
 use super::states::Keeper;
 use super::turns::OVERLAPS_ONE_IN;
 use anyhow::Result;
-use iotax_load::{Bound, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
+use iotax_load::{Bound, Job, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
 use iotax_model::record::{
     CpuTimes, OVERLAPS, Purpose, Record, SeriesDesign, SeriesUp, TransientUp, Warning,
 };
-use iotax_model::scenario::Engine;
+use iotax_model::scenario::{Engine, MeasureSpec, Workload};
 use iotax_stats::length::is_chosen;
 use iotax_stats::rounds::{Part, Round, RoundKind};
 use iotax_stats::trial::Trial;
@@ -52,6 +52,8 @@ const LONG_ONE_OF: u32 = 8;
 /// So many series have the same workers. A cost depends on where threads run and memory lies: new ones let the spread between series
 /// show it.
 const PLACED_SERIES: u32 = 2;
+/// Seconds of load of each stack at least.
+const LEAST_LOAD_S: f64 = 3.0;
 /// Length of a slice of one stack by itself, nanoseconds.
 const ALONE_NS: u64 = 100_000_000;
 /// Bins of a transient that a slice of the usual length fills.
@@ -76,11 +78,26 @@ fn bin_ns(length: ShortLength) -> u64 {
     ((length.window_ns + length.discard_ns) / BINS_OF_SLICE).max(1)
 }
 
+/// Whether the load and the slices asked for allow short ones: closed loops of reads by our own generator.
+pub fn suits(workload: &Workload, measure: &MeasureSpec) -> bool {
+    let is_closed_loop = |job: &Job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify;
+    !workload.writes()
+        && workload.probe.is_none()
+        && workload.engine != Some(Engine::Fio)
+        && workload.jobs.iter().all(is_closed_loop)
+        && measure.slice_ns.is_none_or(|asked_ns| asked_ns <= LONGEST_ASKED_NS)
+}
+
+/// Seconds for which a load is measured at least, all stacks of a set together: stacks that take turns are as sure after some seconds
+/// of each as others after the usual least time, unless the user names one.
+pub fn least_s(measure: &MeasureSpec, in_turn: bool, stacks: usize) -> f64 {
+    let usual_s = measure.min_time_ns as f64 / 1e9;
+    if in_turn && !measure.min_time_given { usual_s.min(LEAST_LOAD_S * stacks as f64) } else { usual_s }
+}
+
 impl Bench<'_> {
-    /// Whether all stacks can take turns: closed loops of reads by our own generator, each in one place.
+    /// Whether all stacks can take turns: our own generator loads each in one place.
     pub fn can_take_turns(&self) -> bool {
-        let reads = !self.workload.writes()
-            && self.workload.jobs.iter().all(|job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify);
         let in_one_place = self.ready.iter().all(|ready| {
             matches!(ready.members.as_slice(), [member] if self.places.has_agent(&member.place))
                 && ready.others.is_empty()
@@ -88,9 +105,7 @@ impl Bench<'_> {
                 && self.engine_of(ready) != Some(Engine::Fio)
         });
         self.ready.len() >= 2
-            && reads
             && in_one_place
-            && self.workload.probe.is_none()
             && self.keeper.as_ref().is_none_or(Keeper::watches_none)
             && self.clusters.is_empty()
     }
@@ -234,11 +249,10 @@ impl Visit<'_> {
         progress: &mut Progress,
         slowest: f64,
     ) -> Result<Result<Option<Settled>, Ended>> {
-        let asked_ns = self.measure.slice_ns;
-        if !self.bench.can_take_turns() || asked_ns.is_some_and(|asked_ns| asked_ns > LONGEST_ASKED_NS) {
+        if !suits(self.workload, self.measure) || !self.bench.can_take_turns() {
             return Ok(Ok(None));
         }
-        self.settled(progress, slowest, asked_ns)
+        self.settled(progress, slowest, self.measure.slice_ns)
     }
 
     /// The shortest slices in which every stack is itself again after a change of stack, or those asked for; `slowest` is the rate of
