@@ -260,13 +260,16 @@ mod tests {
     use super::*;
     use crate::noise::Noise;
 
-    /// Latencies around 100 us of 64 rounds, of which this share is around 1 ms; in an eighth of the
-    /// rounds, which follow each other, it is four times as many.
-    fn side(noise: &mut Noise, ios: usize, slow: f64) -> RoundHistograms {
+    /// Latencies around 100 us of 64 rounds, of which this share is around 1 ms. Rounds come in
+    /// pairs, and in one pair of eight there are `burst` times as many.
+    fn bursts(noise: &mut Noise, ios: usize, slow: f64, burst: f64) -> RoundHistograms {
         let mut side = RoundHistograms::new(64);
-        let shift = (64.0 * noise.uniform()) as usize;
+        let mut is_burst = false;
         for round in 0..64 {
-            let share = slow / 1.375 * if (round + shift) % 64 < 8 { 4.0 } else { 1.0 };
+            if round % 2 == 0 {
+                is_burst = noise.uniform() < 0.125;
+            }
+            let share = slow / (0.875 + 0.125 * burst) * if is_burst { burst } else { 1.0 };
             let mut slice = Histogram::new();
             for _ in 0..ios {
                 let mode = if noise.uniform() < share { 1e6 } else { 1e5 };
@@ -275,6 +278,10 @@ mod tests {
             side.add(round, &slice);
         }
         side
+    }
+
+    fn side(noise: &mut Noise, ios: usize, slow: f64) -> RoundHistograms {
+        bursts(noise, ios, slow, 4.0)
     }
 
     const EDGE: u64 = 400_000;
@@ -323,25 +330,25 @@ mod tests {
         let (mut one, mut both, mut width) = (0, 0, 0.0);
         for seed in 0..runs {
             let mut noise = Noise::new(seed);
-            let [a, b] = [0.015, 0.03].map(|slow| side(&mut noise, 40, slow));
+            let [a, b] = [0.02, 0.04].map(|slow| side(&mut noise, 40, slow));
             let holds = |found: &Ratio, truth: f64| u64::from(found.low < truth && truth < found.high);
-            one += holds(&share(&[&a], edge).unwrap(), 0.015);
+            one += holds(&share(&[&a], edge).unwrap(), 0.02);
             let found = share_ratio(&[[a, b]], [edge; 2]).unwrap();
             both += holds(&found, 2.0);
             width += found.half_width() / runs as f64;
         }
         for (what, held) in [("share", one), ("ratio", both)] {
             let share = held as f64 / runs as f64;
-            assert!((0.92..=0.99).contains(&share), "the {what} of some 38 slow I/Os is covered in {share}");
+            assert!((0.91..=0.99).contains(&share), "the {what} of some 51 slow I/Os is covered in {share}");
         }
-        assert!(width < 0.6, "half-width {width}");
+        assert!(width < 0.7, "half-width {width}");
     }
 
     #[test]
     fn what_a_stratum_gives_to_a_side_cancels() {
         // Files swapped at half time: one has twice as many slow I/Os, and the stack half as many more.
         let mut noise = Noise::new(9);
-        let mut pair = |slow: [f64; 2]| slow.map(|slow| side(&mut noise, 400, slow));
+        let mut pair = |slow: [f64; 2]| slow.map(|slow| bursts(&mut noise, 400, slow, 1.0));
         let strata = [pair([0.02, 0.06]), pair([0.04, 0.03])];
         let found = share_ratio(&strata, [Threshold::at(EDGE); 2]).unwrap();
         assert!(found.low < 1.5 && 1.5 < found.high && found.half_width() < 0.3, "{found:?}");
@@ -365,7 +372,7 @@ mod tests {
         assert!((1..24).contains(&(kept + broken)), "false in {kept} and {broken} of 300");
         let [kept, broken] = calls(0.01, 100, 8);
         assert!(kept + broken <= 6, "of eight: false in {kept} and {broken} of 300");
-        assert!(calls(0.003, 100, 1)[0] > 250 && calls(0.03, 100, 1)[1] > 290);
+        assert!(calls(0.002, 100, 1)[0] > 220 && calls(0.03, 100, 1)[1] > 290);
         // A fifth of the I/Os: 13 may lie beyond, which no interval follows from; far more settle it.
         assert_eq!(calls(0.0, 20, 1), [0, 0]);
         assert!(calls(0.05, 20, 1)[1] > 280);

