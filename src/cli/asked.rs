@@ -1,10 +1,10 @@
 //! What `run` and `plan` are asked on the command line, turned into a checked scenario.
 
 use anyhow::Result;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_model::scenario::words::WORDS;
-use iotax_model::scenario::{Scenario, measure, probes, profile};
+use iotax_model::scenario::{Scenario, measure, probes, profile, slo};
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
 
@@ -125,7 +125,8 @@ struct MeasureKeys(Vec<(String, String)>);
 impl Args for MeasureKeys {
     fn augment_args(command: Command) -> Command {
         measure::KEYS.iter().fold(command, |command, key| {
-            command.arg(option(key.name, dashed(key.name)).value_name(key.value).help(key.help))
+            let arg = option(key.name, dashed(key.name)).value_name(key.value).help(key.help);
+            command.arg(if key.name == slo::KEY { arg.action(ArgAction::Append) } else { arg })
         })
     }
 
@@ -186,8 +187,10 @@ fn dashed(name: &str) -> String {
 
 /// Names and values in the order of the command line: of two words that contradict each other the later counts.
 fn given(matches: &ArgMatches, names: impl Iterator<Item = &'static str>) -> Vec<(String, String)> {
-    let one =
-        |name| Some((matches.index_of(name)?, name.to_owned(), matches.get_one::<String>(name)?.clone()));
+    let one = |name| {
+        let values: Vec<&str> = matches.get_many::<String>(name)?.map(String::as_str).collect();
+        Some((matches.index_of(name)?, name.to_owned(), values.join(",")))
+    };
     let mut all: Vec<_> = names.filter_map(one).collect();
     all.sort();
     all.into_iter().map(|(_, name, value)| (name, value)).collect()
@@ -229,5 +232,7 @@ mod tests {
         let asked = request(&["--buffered", "1", "--readwrite=read", "--direct", "1", "--min-time", "5s"]);
         assert_eq!(asked.words, texts(&[("buffered", "1"), ("rw", "read"), ("direct", "1")]));
         assert_eq!(asked.measure, texts(&[("min_time", "5s")]));
+        let twice = request(&["--slo", "p99 < 1ms", "--slo=read p50 < 9us"]);
+        assert_eq!(twice.measure, texts(&[("slo", "p99 < 1ms,read p50 < 9us")]));
     }
 }

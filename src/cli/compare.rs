@@ -1,9 +1,10 @@
-//! `iotax compare`: two stored runs against each other. Made from their records alone; exit code 1 when a rate is
-//! surely worse by more than was allowed, so that a pipeline can ask.
+//! `iotax compare`: two stored runs against each other. Made from their records alone; exit code 1 when a figure is
+//! surely worse by more than was allowed, or a service level is broken that was not, so that a pipeline can ask.
 
 use super::{columns, report};
 use anyhow::Result;
 use iotax_analysis::against::{Mismatch, against};
+use iotax_analysis::findings::against::Limits;
 use iotax_report::Page;
 use iotax_report::against::{ALL, by_name};
 use iotax_store as store;
@@ -20,14 +21,71 @@ pub struct Args {
     /// The run behind it
     #[arg(value_name = "NEW")]
     new: String,
-    /// Exit with code 1 when a rate is surely worse by more than this: its whole 95 % interval is beyond
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = units::parse_percent)]
-    fail_above: Option<f64>,
+    /// Exit with code 1 when a figure is surely worse by more than this, its whole 95 % interval beyond: 5% is of the
+    /// rate, latency=10% of the mean latency, cpu=10% of the CPU time per I/O. Repeat, or separate by commas
+    #[arg(
+        long,
+        value_name = "[FIGURE=]PERCENT",
+        allow_hyphen_values = true,
+        value_delimiter = ',',
+        value_parser = limit_of
+    )]
+    fail_above: Vec<(LimitedFigure, f64)>,
     /// terminal, markdown or json [default: by the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     #[command(flatten)]
     to: report::Destination,
+}
+
+/// A figure that may become worse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum LimitedFigure {
+    Rate,
+    Latency,
+    Cpu,
+}
+
+fn limit_of(text: &str) -> Result<(LimitedFigure, f64), String> {
+    let (figure, percent) = match text.split_once('=') {
+        None => (LimitedFigure::Rate, text),
+        Some((word, percent)) => {
+            let figure = match word.trim() {
+                "rate" => LimitedFigure::Rate,
+                "latency" => LimitedFigure::Latency,
+                "cpu" => LimitedFigure::Cpu,
+                other => return Err(format!("unknown figure \"{other}\"; known are rate, latency, cpu")),
+            };
+            (figure, percent.trim())
+        }
+    };
+    let limit = match figure {
+        LimitedFigure::Rate => units::parse_percent(percent)?,
+        // What rises may double.
+        LimitedFigure::Latency | LimitedFigure::Cpu => percent
+            .strip_suffix('%')
+            .and_then(|number| number.trim().parse::<f64>().ok())
+            .filter(|percent| (0.0..1e9).contains(percent))
+            .map(|percent| percent / 100.0)
+            .ok_or_else(|| format!("\"{percent}\" is not a percentage; write latency=10%"))?,
+    };
+    Ok((figure, limit))
+}
+
+/// Each figure at most once.
+fn limits(given: &[(LimitedFigure, f64)]) -> Result<Limits, Failed> {
+    let mut limits = Limits::default();
+    for (figure, limit) in given {
+        let (slot, word) = match figure {
+            LimitedFigure::Rate => (&mut limits.rate, "the rate"),
+            LimitedFigure::Latency => (&mut limits.latency, "latency"),
+            LimitedFigure::Cpu => (&mut limits.cpu, "cpu"),
+        };
+        if slot.replace(*limit).is_some() {
+            return Err(Failed::input(format!("--fail-above: {word} has two limits; hint: leave one")));
+        }
+    }
+    Ok(limits)
 }
 
 fn known_format(word: &str) -> Result<String, String> {
@@ -49,7 +107,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         Ok(store::load(&folder).map_err(Failed::from)?)
     };
     let (old, new) = (load(&args.old)?, load(&args.new)?);
-    let found = against(&old, &new, args.fail_above).map_err(refused)?;
+    let found = against(&old, &new, limits(&args.fail_above)?).map_err(refused)?;
     let named = args.format.as_deref().or_else(|| args.to.format()).unwrap_or("terminal");
     let renderer = by_name(named).ok_or_else(|| {
         Failed::input(format!("a comparison has no form \"{named}\"; hint: --format markdown or json"))

@@ -50,7 +50,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a finding of `audit` at or above `--fail-on`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 this machine lacks a requirement; \
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a change beyond `compare --fail-above`, a service level that is broken (--slo), a finding of `audit` at or above `--fail-on`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 this machine lacks a requirement; \
      4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]

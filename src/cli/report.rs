@@ -5,7 +5,7 @@ use super::{columns, ratings, say, say_aside, typed};
 use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings};
 use iotax_model::scenario::error::Origin;
-use iotax_model::scenario::measure;
+use iotax_model::scenario::{measure, slo};
 use iotax_report::{self as report, Page};
 use iotax_store as store;
 use iotax_units::exit::{DONE, Failed};
@@ -37,11 +37,14 @@ pub struct Given {
     /// Latency percentiles to show in addition to p50, p99 and p99.9, instead of those of the scenario: p99.95,p90
     #[arg(long, value_name = "P,...")]
     percentiles: Option<String>,
+    /// Latency that every stack must keep, instead of those of the scenario: "p99 < 500us". Repeat for more
+    #[arg(long, value_name = "LEVEL")]
+    slo: Vec<String>,
 }
 
 impl Given {
     /// Nothing.
-    pub const NONE: Given = Given { ratings: ratings::Given::NONE, percentiles: None };
+    pub const NONE: Given = Given { ratings: ratings::Given::NONE, percentiles: None, slo: Vec::new() };
 }
 
 /// In which form, and where to.
@@ -236,6 +239,12 @@ pub fn findings(dir: &Path, given: &Given) -> Result<Findings> {
     if let Some(list) = &given.percentiles {
         measure::set(&mut run.start.scenario.measure, measure::PERCENTILES, list)
             .map_err(|fault| Failed::from(Origin::command_line().error("--percentiles", fault)))?;
+    }
+    if !given.slo.is_empty() {
+        let scenario = &mut run.start.scenario;
+        scenario.measure.slo = slo::parse_list(&given.slo.join(","))
+            .and_then(|levels| slo::check(&levels, &scenario.workloads).map(|()| levels))
+            .map_err(|fault| Failed::from(Origin::command_line().error("--slo", fault)))?;
     }
     Ok(bill::findings(&run))
 }

@@ -4,6 +4,7 @@ use super::asked::Asked;
 use super::progress::Progress;
 use super::{columns, plan, ratings, report, say, say_aside, stop};
 use anyhow::{Context, Result};
+use iotax_analysis::slo;
 use iotax_host::guard::admit::Admitted;
 use iotax_layers::guest;
 use iotax_measure::course::Courses;
@@ -59,7 +60,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 /// Prints what was measured, even of a run that failed, then gives the failure. Acknowledged writes that were lost are a
-/// finding, and so is what was read back otherwise than it was written.
+/// finding, and so are what was read back otherwise than it was written and a service level that is broken.
 ///
 /// # Errors
 /// The run's own.
@@ -104,6 +105,7 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
     let broken = store::load(dir).is_ok_and(|data| {
         data.trials.iter().any(|trial| trial.found.broken() > 0)
             || data.verified.iter().any(|verified| verified.found.wrong() > 0)
+            || slo::is_broken(&data)
     });
     Ok(if broken { FINDING } else { DONE })
 }

@@ -32,6 +32,8 @@ fn when_quiet_exit_codes_follow_what_surely_changed() {
         "--fail-above 5 %: fails",
     ];
     says(&text, &needed);
+    let text = rig.expect(1, &["compare", &fast, &slow, "--fail-above", "latency=50%,cpu=1000%"]);
+    says(&text, &["mean latency +", "a rise beyond 50 %", "--fail-above latency=50 %,cpu=1000 %: fails"]);
     let text = flat(&rig.expect(0, &["compare", &fast, &slow]));
     assert!(text.contains("costs") && !text.contains("--fail-above"), "{text}");
     // Faster, and the same again: neither is a loss of more than nine tenths.
@@ -65,6 +67,8 @@ fn refusals(rig: &Rig, one: &str, other: &str) {
     says(&[one, folder.to_str().unwrap()], &["given twice"]);
     says(&[one, "20000101-000000-0000"], &["no run", "iotax list"]);
     says(&[one, other, "--fail-above", "5"], &["not a percentage", "write \"5%\""]);
+    says(&[one, other, "--fail-above", "tail=5%"], &["unknown figure \"tail\"", "rate, latency, cpu"]);
+    says(&[one, other, "--fail-above", "5%,rate=6%"], &["the rate has two limits"]);
     says(&[one, other, "--format", "html"], &["terminal, markdown, json"]);
     says(&[one], &["NEW"]);
     let scenario = rig.path("scenario.toml");

@@ -32,6 +32,7 @@ mod place;
 mod probes;
 mod ratings;
 mod rig;
+mod slo;
 mod sockets;
 mod spdk;
 mod sshd;

@@ -1,20 +1,17 @@
 //! What a stack takes more than the baseline: latency where both get the same load, CPU time per I/O at load. In a
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
-use super::compare::{Estimated, Taken, of_estimate, of_visits, over_attaches};
+use super::compare::{Estimated, Taken, over_attaches};
 use super::conservation;
 use super::directions;
-use super::findings::{
-    ChargeFinding, Charges, DirectionCharge, Figure, MatchedFindings, MatchedRow, SampleUnit,
-};
-use super::gather::{RoundId, RoundTotal, Side, Way};
-use super::pairing::{Paired, Unit};
+use super::findings::{ChargeFinding, Charges, DirectionCharge, Figure, MatchedFindings, MatchedRow};
+use super::gather::{RoundTotal, Side, Way};
 use super::reading::{Load, WorkloadView};
 use super::remedy::{Effort, settle_words};
 use super::rows;
 use super::subject::who;
+use super::tails;
 use super::verdicts::at_once;
-use iotax_stats::quantile::{self, Batches};
 use iotax_stats::ratio::{Difference, Total};
 use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict, family};
 use iotax_units::grouped;
@@ -268,95 +265,7 @@ fn percentiles(
         return Vec::new();
     }
     let paired = reading.pair(a, b);
-    ratios(reading, [a, b], &paired)
-}
-
-/// Ratios of p50, p99, p99.9 and what else was asked for, of each direction.
-pub fn ratios(
-    reading: &WorkloadView,
-    sides: [&Side; 2],
-    paired: &Paired,
-) -> Vec<(&'static str, f64, Figure)> {
-    let asked = reading.run.start.scenario.measure.percentiles.iter().map(|percent| percent / 100.0);
-    let quantiles: Vec<f64> = [0.5, 0.99, 0.999].into_iter().chain(asked).collect();
-    let mut ratios = Vec::new();
-    for way in Way::ALL {
-        let beside = Latencies::of(reading, sides, paired, way);
-        if beside.are_there() {
-            ratios.extend(quantiles.iter().map(|q| (way.word(), *q, beside.ratio(Some(*q)))));
-        }
-    }
-    ratios
-}
-
-/// Of a quantile of one direction, or of the mean.
-pub fn latency_ratio(reading: &WorkloadView, pair: [usize; 2], way: Way, quantile: Option<f64>) -> Figure {
-    if let Some(reason) = reading.own_clocks_unlike(pair) {
-        return Figure::missing(reason);
-    }
-    let [a, b] = pair.map(|at| &reading.sides[at]);
-    Latencies::of(reading, [a, b], &reading.pair(a, b), way).ratio(quantile)
-}
-
-/// Of all rounds merged, without an interval.
-fn pooled_ratio(a: &Batches, b: &Batches, quantile: Option<f64>) -> Result<f64, Refusal> {
-    let of = |side| match quantile {
-        Some(q) => quantile::pooled_of_one(side, q),
-        None => quantile::pooled_mean_of_one(side),
-    };
-    Ok(of(b)? / of(a)?)
-}
-
-/// Latencies of one direction of baseline and stack, in the unit of the comparison's throughput.
-enum Latencies {
-    Rounds([Batches; 2]),
-    Visits(Vec<[Batches; 2]>, Unit),
-}
-
-impl Latencies {
-    fn of(reading: &WorkloadView, sides: [&Side; 2], paired: &Paired, way: Way) -> Latencies {
-        let some = |side: &Side, ids: &[RoundId]| side.latencies_of(reading.run, ids, way);
-        match paired {
-            // All of them are there already, unless the sides differ.
-            Paired::Rounds(ids) => {
-                Latencies::Rounds(sides.map(|side| match ids.len() == side.rounds.len() {
-                    true => side.of_way(way).clone(),
-                    false => some(side, ids),
-                }))
-            }
-            Paired::Visits(ids, unit) => {
-                let visit = |id: &u32| sides.map(|side| some(side, &side.rounds_of(*id)));
-                Latencies::Visits(ids.iter().map(visit).collect(), *unit)
-            }
-        }
-    }
-
-    fn are_there(&self) -> bool {
-        let counted = |pairs: &[[Batches; 2]], at: usize| pairs.iter().any(|pair| pair[at].count() > 0);
-        match self {
-            Latencies::Rounds(pair) => pair.iter().all(|one| one.count() > 0),
-            Latencies::Visits(pairs, _) => counted(pairs, 0) && counted(pairs, 1),
-        }
-    }
-
-    fn ratio(&self, quantile: Option<f64>) -> Figure {
-        match self {
-            Latencies::Rounds([a, b]) => {
-                let found =
-                    quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q));
-                match (found, pooled_ratio(a, b, quantile)) {
-                    (Err(few @ Refusal::TooFewRounds { .. }), Ok(ratio)) => {
-                        Figure::bare(ratio, "1", (a.count() + b.count(), SampleUnit::Samples), few)
-                    }
-                    (found, _) => of_estimate(found, "1"),
-                }
-            }
-            Latencies::Visits(pairs, unit) => {
-                let found = quantile::of_visits(pairs, quantile, unit.least());
-                found.map_or_else(Figure::missing, |found| of_visits(found, *unit))
-            }
-        }
-    }
+    tails::ratios(reading, [a, b], &paired)
 }
 
 #[cfg(test)]

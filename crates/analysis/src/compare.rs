@@ -1,7 +1,7 @@
 //! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
-use super::findings::{Checks, Figure, Interval, SampleUnit, UNSTEADY};
+use super::findings::{Checks, Figure, Interval, SampleUnit};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::{Basis, Paired, Unit};
 use super::reading::WorkloadView;
@@ -11,9 +11,8 @@ use iotax_stats::judge::{Question, judge};
 use iotax_stats::quantile::Estimate;
 use iotax_stats::ratio::{self, Difference, Total};
 use iotax_stats::rounds::Value;
-use iotax_stats::spread::Spread;
 use iotax_stats::visits::{self, VisitRatio};
-use iotax_stats::{Change, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
+use iotax_stats::{Change, Concludes, Gate, Ratio, Refusal, Uncertain, Verdict, family};
 
 /// An estimated ratio, whatever its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -234,26 +233,25 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
         n: found.spread.n as u64,
         of: SampleUnit::Rounds,
         interval: Interval::of_t(found.low, found.high, found.spread.freedom),
-        caution: caution(&found.spread),
+        caution: caution(found.spread.gate),
     }
 }
 
 /// Batches that see-saw make an interval wider than needed; only those that follow each other weaken it.
-fn caution(spread: &Spread) -> Option<String> {
-    let gate = spread.gate;
+fn caution(gate: Gate) -> Option<String> {
     let dependent = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
     (gate.correlation > gate.bound).then(|| dependent.to_string())
 }
 
 /// An absolute figure drifts with the machine, which its batches show; paired ratios do not.
-fn drift(found: &Ratio) -> Option<String> {
+fn drift(gate: Gate) -> Option<String> {
     let text = "the level drifted during the run: absolute figures vary more than their intervals say, paired ratios do not";
-    (found.gate().correlation > found.gate().bound).then(|| text.to_owned())
+    (!gate.holds()).then(|| text.to_owned())
 }
 
 /// An absolute figure with its interval, which a drift weakens.
 pub fn of_level(found: &Ratio, unit: &'static str) -> Figure {
-    let figure = of_ratio(found, unit).cautioned(drift(found));
+    let figure = of_ratio(found, unit).cautioned(drift(found.gate()));
     if reaches_too_far(found.ratio, found.high) {
         let missing = "single rounds differ from it by more than the figure itself".to_owned();
         return figure.with_interval(Some(&Interval::Missing { missing }));
@@ -278,37 +276,32 @@ pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
     }
 }
 
-/// A percentile as a figure.
+/// A ratio or difference of percentiles as a figure.
 pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figure {
+    estimated(found, unit, caution)
+}
+
+/// A stack's own percentile or mean as a figure, which a drift weakens.
+pub fn of_latency(found: Result<Estimate, Refusal>) -> Figure {
+    estimated(found, "ns", drift)
+}
+
+fn estimated(
+    found: Result<Estimate, Refusal>,
+    unit: &'static str,
+    caution: fn(Gate) -> Option<String>,
+) -> Figure {
     match found {
         Ok(found) => Figure::Known {
             value: found.value,
             unit,
             n: found.samples,
             of: SampleUnit::Samples,
-            interval: match unsteady((found.low, found.high), "batch") {
-                Some(missing) if reaches_too_far(found.value, found.high) => Interval::Missing { missing },
-                _ => Interval::between(found.low, found.high),
-            },
-            caution: unsteady((found.low, found.high), "batch"),
+            interval: Interval::between(found.low, found.high),
+            caution: caution(found.gate),
         },
         Err(reason) => Figure::missing(reason),
     }
-}
-
-/// A percentile on the edge between two modes jumps from batch to batch, or from visit to visit.
-fn unsteady((low, high): (f64, f64), unit: &str) -> Option<String> {
-    let half_width = (high / low).ln() / 2.0;
-    (half_width > 0.2).then(|| format!("{UNSTEADY} +- {:.0} % from {unit} to {unit}", 100.0 * half_width))
-}
-
-/// The ratio of a percentile between visits as a figure.
-pub fn of_visits(found: VisitRatio, unit: Unit) -> Figure {
-    let one = match unit {
-        Unit::Visit => "visit",
-        Unit::Attach => "attach",
-    };
-    Estimated::Visits(found, unit).figure().cautioned(unsteady((found.low, found.high), one))
 }
 
 /// Why there is no added latency.

@@ -235,10 +235,7 @@ fn cause_of_surplus(reading: &WorkloadView, at: usize, of_reads: bool) -> Option
 /// Returns why this pair has no verdict: reads of one stack did no I/O, and the user did not ask
 /// for a cache.
 pub fn refusal(reading: &WorkloadView, [base, at]: [usize; 2]) -> Option<Refusal> {
-    let lost = |at: usize| {
-        let found = differences(reading, at).into_iter().find(|one| one.of_reads && one.is_loss());
-        found.map(|found| (at, found))
-    };
+    let lost = |at: usize| lost_reads(reading, at).map(|found| (at, found));
     // An unexplained loss of the compared stack is only a warning: its own cache may be what is
     // measured.
     let refuses =
@@ -250,8 +247,22 @@ pub fn refusal(reading: &WorkloadView, [base, at]: [usize; 2]) -> Option<Refusal
     .into_iter()
     .flatten()
     .next()?;
+    Some(no_io(reading, at, &found))
+}
+
+/// Returns why a figure of this stack alone means nothing: its reads were of blocks never written.
+pub fn refusal_of_one(reading: &WorkloadView, at: usize) -> Option<Refusal> {
+    let found = lost_reads(reading, at).filter(|found| found.unwritten)?;
+    Some(no_io(reading, at, &found))
+}
+
+fn lost_reads(reading: &WorkloadView, at: usize) -> Option<TrafficDifference> {
+    differences(reading, at).into_iter().find(|one| one.of_reads && one.is_loss())
+}
+
+fn no_io(reading: &WorkloadView, at: usize, found: &TrafficDifference) -> Refusal {
     let reason = format!("reads of {} did no I/O: {}", reading.name(at), found.sentence());
-    Some(Refusal::NotMeasured { reason })
+    Refusal::NotMeasured { reason }
 }
 
 /// Returns what each stack issued and what the lowest devices of each place completed.

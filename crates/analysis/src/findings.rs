@@ -17,9 +17,11 @@ pub mod precondition;
 mod probe;
 pub mod published;
 pub mod ratios;
+pub mod slo;
 pub mod states;
 pub mod steady;
 pub mod sweep;
+mod tail;
 pub mod traffic;
 pub mod verification;
 
@@ -31,7 +33,7 @@ use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;
 use efficiency::Efficiency;
-pub use figure::{Figure, Interval, SampleUnit, UNSTEADY};
+pub use figure::{Figure, Interval, SampleUnit};
 use imported::ImportedFindings;
 pub use iotax_model::record::GuestDisk;
 pub use iotax_model::record::Place;
@@ -45,9 +47,11 @@ pub use probe::{NetworkRow, ProbeReport, ToolRuns};
 use published::PublishedFindings;
 use ratios::RatioTable;
 use serde::Serialize;
+use slo::ServiceLevelFinding;
 use states::{ArrayStates, StateFindings};
 use steady::WritesReport;
 use sweep::SweepFindings;
+pub use tail::TailFinding;
 use traffic::TrafficReport;
 use verification::Verification;
 
@@ -190,6 +194,9 @@ pub struct WorkloadFindings {
     pub measured_s: f64,
     /// A row a stack.
     pub rows: Vec<Row>,
+    /// Whether each stack keeps the service levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slo: Vec<ServiceLevelFinding>,
     /// Other generators on the baseline against ours, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on_baseline: Vec<String>,
@@ -350,6 +357,9 @@ pub struct Row {
     pub directions: Vec<DirectionRow>,
     /// By direction.
     pub latency: Vec<Latency>,
+    /// Latencies of fsync and fdatasync, where the load calls them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Latency>,
     /// CPU time of the generator's threads an I/O.
     pub cpu_generator: Figure,
     /// What of it is the generator's own, and how far its latencies hold.

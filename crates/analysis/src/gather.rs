@@ -7,7 +7,8 @@ use iotax_model::record::{
 };
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
-use iotax_stats::quantile::{self, Batches};
+use iotax_stats::exceedance::RoundHistograms;
+use iotax_stats::quantile;
 use iotax_stats::ratio::Total;
 use iotax_stats::refusal::KEPT_UP;
 use iotax_store::RunData;
@@ -213,15 +214,17 @@ pub struct Side {
     /// Whole rounds in which other places took part: they are of another load.
     pub of_other_places: u64,
     /// Latencies of reads.
-    pub read: Batches,
+    pub read: RoundHistograms,
     /// Latencies of writes.
-    pub write: Batches,
+    pub write: RoundHistograms,
     /// Latencies of trims.
-    pub trim: Batches,
+    pub trim: RoundHistograms,
+    /// Latencies of fsync and fdatasync, where the load calls them.
+    pub flush: RoundHistograms,
     /// From issue to end, where latencies begin at a schedule.
-    pub service: Batches,
+    pub service: RoundHistograms,
     /// Between the generator's looks at its queue.
-    pub reap_gap: Batches,
+    pub reap_gap: RoundHistograms,
     /// I/Os that failed or came back short.
     pub errors: u64,
     /// First failed sample, in words.
@@ -359,6 +362,7 @@ struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LatencySource {
     Ios(Way),
+    Flush,
     Service,
     ReapGap,
 }
@@ -564,9 +568,9 @@ impl Side {
     fn read_latencies(&mut self, run: &RunData) {
         let position: HashMap<RoundId, usize> =
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
-        let all = [&mut self.read, &mut self.write, &mut self.trim, &mut self.service, &mut self.reap_gap];
-        for batches in all {
-            *batches = Batches::new(position.len());
+        let ios = [&mut self.read, &mut self.write, &mut self.trim];
+        for rounds in ios.into_iter().chain([&mut self.flush, &mut self.service, &mut self.reap_gap]) {
+            *rounds = RoundHistograms::new(position.len());
         }
         for frame in &self.frames {
             let Some(at) = position.get(&frame.round) else {
@@ -576,14 +580,15 @@ impl Side {
                 self.torn += 1;
                 continue;
             };
-            let batches = match frame.of {
+            let rounds = match frame.of {
                 LatencySource::Ios(Way::Read) => &mut self.read,
                 LatencySource::Ios(Way::Write) => &mut self.write,
                 LatencySource::Ios(Way::Trim) => &mut self.trim,
+                LatencySource::Flush => &mut self.flush,
                 LatencySource::Service => &mut self.service,
                 LatencySource::ReapGap => &mut self.reap_gap,
             };
-            batches.add(*at, &histogram);
+            rounds.add(*at, &histogram);
             let LatencySource::Ios(way) = frame.of else { continue };
             let (sum, items) = quantile::total(&histogram);
             if let Some(round) = self.rounds.get_mut(&frame.round) {
@@ -596,7 +601,7 @@ impl Side {
     }
 
     /// Latencies of all whole rounds.
-    pub fn of_way(&self, way: Way) -> &Batches {
+    pub fn of_way(&self, way: Way) -> &RoundHistograms {
         match way {
             Way::Read => &self.read,
             Way::Write => &self.write,
@@ -640,29 +645,29 @@ impl Side {
     }
 
     /// Latencies of one of several places in all whole rounds.
-    pub fn latencies_in(&self, run: &RunData, place: &Place) -> Batches {
+    pub fn latencies_in(&self, run: &RunData, place: &Place) -> RoundHistograms {
         let position: HashMap<RoundId, usize> =
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
-        let mut batches = Batches::new(position.len());
+        let mut found = RoundHistograms::new(position.len());
         for (_, round, offset) in self.place_frames.iter().filter(|(of, ..)| of == place) {
             if let Some((at, histogram)) = position.get(round).zip((run.histograms)(*offset)) {
-                batches.add(*at, &histogram);
+                found.add(*at, &histogram);
             }
         }
-        batches
+        found
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
-    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> Batches {
+    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> RoundHistograms {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
-        let mut batches = Batches::new(rounds.len());
+        let mut found = RoundHistograms::new(rounds.len());
         for frame in self.frames.iter().filter(|frame| frame.of == LatencySource::Ios(way)) {
             let at = position.get(&frame.round);
             if let Some((at, histogram)) = at.zip((run.histograms)(frame.offset)) {
-                batches.add(*at, &histogram);
+                found.add(*at, &histogram);
             }
         }
-        batches
+        found
     }
 }
 
@@ -741,6 +746,7 @@ impl Samples {
             "read.latency" => LatencySource::Ios(Way::Read),
             "write.latency" => LatencySource::Ios(Way::Write),
             "trim.latency" => LatencySource::Ios(Way::Trim),
+            "sync.latency" => LatencySource::Flush,
             "service.latency" => LatencySource::Service,
             "reap_gap" => LatencySource::ReapGap,
             _ => return,

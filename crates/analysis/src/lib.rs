@@ -50,11 +50,13 @@ mod remedy;
 mod resized;
 mod rows;
 mod simultaneous;
+pub mod slo;
 mod standing;
 mod states;
 mod steady;
 mod subject;
 mod sweep;
+mod tails;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -77,10 +79,11 @@ use reading::WorkloadView;
 pub fn findings(run: &RunData) -> Findings {
     let readings: Vec<WorkloadView> =
         run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(run, workload)).collect();
+    let levels = slo::number(&readings, &run.start.scenario.measure.slo);
     let mut workloads = Vec::new();
     let mut estimates = Vec::new();
     for reading in &readings {
-        let (found, its_own) = of_workload(reading);
+        let (found, its_own) = of_workload(reading, levels);
         workloads.push(found);
         estimates.push(its_own);
     }
@@ -139,7 +142,7 @@ pub fn findings(run: &RunData) -> Findings {
     }
 }
 
-fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
+fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Estimates) {
     let scenario = &reading.run.start.scenario;
     let is_loaded = |at: &usize| reading.workload.is_for(&scenario.stacks[*at], &scenario.stacks);
     let others = || {
@@ -170,6 +173,7 @@ fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
         most_reached_bytes: reading.reached().filter(|(least, most)| most > least).map(|(_, most)| most),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
+        slo: slo::findings(reading, levels),
         on_baseline: generator::on_baseline(reading, &comparisons),
         comparisons,
         charges,

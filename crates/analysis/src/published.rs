@@ -1,7 +1,6 @@
 //! What somebody published of the same stacks and workloads beside what was measured. Between two machines only a ratio
 //! to the baseline compares: it is held against the run's own, and the figures themselves are shown and not judged.
 
-use super::charges;
 use super::directions;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
 use super::findings::{Comparison, Figure, Interval, RateFinding, SampleUnit, WorkloadFindings};
@@ -9,6 +8,7 @@ use super::gather;
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::Quantity;
+use super::tails;
 use iotax_load::Job;
 use iotax_model::scenario::{Metric, Published, PublishedFigure};
 use iotax_stats::{Concludes, Refusal, Verdict};
@@ -219,7 +219,7 @@ impl PublishedCell<'_> {
             (Metric::Rate { .. }, Some(one)) => self.rate(one).at_once(),
             (Metric::Latency { .. }, Some(_)) => {
                 let way = directions::of_latency(self.reading, metric);
-                charges::latency_ratio(self.reading, [base, self.stack], way, metric.quantile())
+                tails::latency_ratio(self.reading, [base, self.stack], way, metric.quantile())
             }
             (_, None) => Figure::missing("it was not compared"),
         }

@@ -2,7 +2,6 @@
 //! run found it and as it was published.
 
 use super::ceiling;
-use super::charges;
 use super::compare::RateComparison;
 use super::directions;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
@@ -11,6 +10,7 @@ use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::{self, Quantity};
+use super::tails;
 use iotax_model::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
 use iotax_store::RunData;
 use iotax_units::distinct;
@@ -105,7 +105,7 @@ impl TableGroupCells<'_> {
             cell.share = Some(Figure::missing(reason));
         } else if let Metric::Latency { .. } = metric {
             let way = directions::of_latency(reading, metric);
-            cell.share = Some(charges::latency_ratio(reading, [base, at], way, metric.quantile()));
+            cell.share = Some(tails::latency_ratio(reading, [base, at], way, metric.quantile()));
         } else {
             let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
             let found =

@@ -1,6 +1,6 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
-use super::compare::{self, of_estimate, of_totals};
+use super::compare::{self, of_latency, of_totals};
 use super::findings::{
     AskedPercentile, DirectionRow, EngineReport, Figure, GeneratorReport, Latency, Row, SampleUnit, TargetRow,
 };
@@ -14,7 +14,8 @@ use iotax_model::record::{Place, Serving, ThreadGroup, WorkerUp};
 use iotax_model::scenario::Stack;
 use iotax_probe::Unit;
 use iotax_stats::Refusal;
-use iotax_stats::quantile::{self, Batches, Estimate};
+use iotax_stats::exceedance::RoundHistograms;
+use iotax_stats::quantile::{self, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The row of a stack.
@@ -49,6 +50,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
         directions: directions(reading, at),
         latency: latencies(reading, side),
+        flush: some(reading, "flush", &side.flush),
         cpu_generator: figure(reading, at, "ns", |round| {
             Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
         }),
@@ -166,8 +168,8 @@ pub fn service(reading: &WorkloadView, side: &Side) -> Option<Latency> {
     some(reading, "service", &side.service)
 }
 
-fn some(reading: &WorkloadView, name: &'static str, batches: &Batches) -> Option<Latency> {
-    (batches.count() > 0).then(|| latency(reading, name, batches))
+fn some(reading: &WorkloadView, name: &'static str, rounds: &RoundHistograms) -> Option<Latency> {
+    (rounds.count() > 0).then(|| latency(reading, name, rounds))
 }
 
 /// I/Os (`1/s`) or bytes (`B/s`) a second, of one direction or of all.
@@ -216,18 +218,18 @@ pub fn latencies(reading: &WorkloadView, side: &Side) -> Vec<Latency> {
     Way::ALL
         .into_iter()
         .map(|way| (way.word(), side.of_way(way)))
-        .filter(|(_, batches)| batches.count() > 0)
-        .map(|(direction, batches)| latency(reading, direction, batches))
+        .filter(|(_, rounds)| rounds.count() > 0)
+        .map(|(direction, rounds)| latency(reading, direction, rounds))
         .collect()
 }
 
 /// Of one kind.
-pub fn latency(reading: &WorkloadView, direction: &'static str, batches: &Batches) -> Latency {
-    let at = |q: f64| latency_at(batches, Some(q));
+pub fn latency(reading: &WorkloadView, direction: &'static str, rounds: &RoundHistograms) -> Latency {
+    let at = |q: f64| latency_at(rounds, Some(q));
     let asked = &reading.run.start.scenario.measure.percentiles;
     Latency {
         direction,
-        mean: latency_at(batches, None),
+        mean: latency_at(rounds, None),
         p50: at(0.5),
         p99: at(0.99),
         p999: at(0.999),
@@ -235,26 +237,30 @@ pub fn latency(reading: &WorkloadView, direction: &'static str, batches: &Batche
             .iter()
             .map(|percent| AskedPercentile { percent: *percent, figure: at(percent / 100.0) })
             .collect(),
-        curve: quantile::curve(batches),
+        curve: quantile::curve(rounds),
     }
 }
 
 /// Of a quantile, or the mean.
-pub fn latency_at(batches: &Batches, quantile: Option<f64>) -> Figure {
+pub fn latency_at(rounds: &RoundHistograms, quantile: Option<f64>) -> Figure {
     let (found, pooled) = match quantile {
-        None => (quantile::mean_of_one(batches), quantile::pooled_mean_of_one(batches)),
-        Some(q) => (quantile::of_one(batches, q), quantile::pooled_of_one(batches, q)),
+        None => (quantile::mean_of_one(rounds), quantile::pooled_mean_of_one(rounds)),
+        Some(q) => (quantile::of_one(rounds, q), quantile::pooled_of_one(rounds, q)),
     };
-    figure_of(found, pooled, batches)
+    figure_of(found, pooled, rounds)
 }
 
 /// With its interval; in a run too short for one, the pooled value alone.
-fn figure_of(found: Result<Estimate, Refusal>, pooled: Result<f64, Refusal>, batches: &Batches) -> Figure {
+fn figure_of(
+    found: Result<Estimate, Refusal>,
+    pooled: Result<f64, Refusal>,
+    rounds: &RoundHistograms,
+) -> Figure {
     match (found, pooled) {
         (Err(few @ Refusal::TooFewRounds { .. }), Ok(value)) => {
-            Figure::bare(value, "ns", (batches.count(), SampleUnit::Samples), few)
+            Figure::bare(value, "ns", (rounds.count(), SampleUnit::Samples), few)
         }
-        (found, _) => of_estimate(found, "ns"),
+        (found, _) => of_latency(found),
     }
 }
 

@@ -12,6 +12,7 @@ use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::remedy::{Effort, resumable, settle_words};
 use super::subject::{self, Quantity, who};
+use super::tails;
 use iotax_stats::{Change, Concludes, Refusal, family};
 use iotax_store::RunData;
 
@@ -68,6 +69,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         directions.into_iter().map(|one| (one.direction, one.estimated)).unzip();
     let quantity = subject::quantity(reading.workload, which, Some(scenario.measure.regime), None)
         + &WorkloadView::without(&reading.sides, [base, at]);
+    let has_latencies = reading.own_clocks_unlike([base, at]).is_none();
     let comparison = Comparison {
         role,
         stack: reading.name(at).to_owned(),
@@ -77,9 +79,13 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         rate: RateFinding::new(quantity, verdict, found.figure()),
         checks: found.checks,
         measured_s: a.load_s + b.load_s,
-        latency_ratios: match reading.own_clocks_unlike([base, at]) {
-            Some(_) => Vec::new(),
-            None => charges::ratios(reading, [a, b], &paired),
+        latency_ratios: match has_latencies {
+            true => tails::ratios(reading, [a, b], &paired),
+            false => Vec::new(),
+        },
+        tails: match has_latencies && which == Quantity::Acknowledged {
+            true => tails::findings(reading, [base, at], &paired),
+            false => Vec::new(),
         },
         directions,
         says_directions,

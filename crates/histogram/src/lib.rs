@@ -233,8 +233,9 @@ fn middle(bucket: usize) -> u64 {
     low + (high - low) / 2
 }
 
+/// Bucket that a value falls into.
 #[inline]
-fn bucket_of(ns: u64) -> usize {
+pub fn bucket_of(ns: u64) -> usize {
     if ns < 128 {
         return ns as usize;
     }

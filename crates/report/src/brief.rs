@@ -130,6 +130,9 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
             let told = said.into_iter().filter(|(said, _)| said.class != "absent");
             all.extend(told.map(|(said, size)| (first + order(said.class), size, said.text)));
         };
+        // What was asked for comes before what was found besides.
+        let levels = verdicts::service_levels_in_brief(workload);
+        add(0, levels.into_iter().map(|said| (Said { class: "cost", ..said }, 0.0)).collect());
         add(2, grouped::sized(&rates(findings, &workload.comparisons.iter().collect::<Vec<_>>()), "stack"));
         add(2, directions(findings, &workload.comparisons.iter().collect::<Vec<_>>()));
         for array in &workload.arrays {

@@ -166,6 +166,12 @@ impl Lines<'_> {
         for row in &workload.rows {
             self.row(name, row);
         }
+        for one in &workload.slo {
+            let share = noted(&one.share, Some(one.verdict.word().to_owned()));
+            let parts = Parts::of("value", "share of I/Os").scope(&format!("slo {}", one.level));
+            let metric = format!("share of I/Os beyond {}", one.level);
+            self.parted([name, &one.stack, "", &metric], parts, &share, None);
+        }
         let mut waited: HashSet<(&str, &str)> = HashSet::new();
         for one in workload.all_comparisons() {
             let (stack, against) = (&one.stack, &one.against);
@@ -195,6 +201,14 @@ impl Lines<'_> {
                 let name = percentile_name(*q);
                 let parts = Parts::of("ratio", "latency").way(direction).statistic(&name);
                 add(&format!("ratio of {direction} latency {name}"), parts, ratio);
+            }
+            for tail in one.tails.iter().filter(|_| is_first) {
+                let (way, name) = (tail.direction, percentile_name(tail.quantile));
+                let parts = Parts::of("value", "share of I/Os").way(way).statistic(&name);
+                let metric = format!("share of {way}s beyond {against}'s {name}");
+                add(&metric, parts, &tail.share);
+                let parts = Parts::of("added", "latency").way(way).statistic(&name);
+                add(&format!("added {way} latency {name}"), parts, &tail.added);
             }
         }
         workload.all_charges().for_each(|one| self.charges(name, one));
@@ -579,6 +593,7 @@ impl Lines<'_> {
         ];
         engine.chain(own).for_each(|(metric, figure)| add(metric, named(metric), figure));
         times("service time", row.generator.service.as_ref(), &mut add);
+        times("flush latency", row.flush.as_ref(), &mut add);
         times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
 

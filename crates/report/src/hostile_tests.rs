@@ -2,12 +2,15 @@
 
 use super::{ALL, Page, against};
 use iotax_analysis::against::against as held_against;
+use iotax_analysis::findings::against::Limits;
 use iotax_analysis::{Findings, RunData, findings, twin};
 use iotax_units::harmless::acts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+
+const LIMITS: Limits = Limits { rate: Some(0.05), latency: None, cpu: None };
 
 /// What is put around a name.
 const BEFORE: &str = "=cmd|' /C calc'!A0";
@@ -211,7 +214,7 @@ fn hostile_names_do_nothing_where_runs_are_held_against_each_other() {
         (twin::imported(), imported_later),
     ];
     for (old, new) in pairs {
-        let found = held_against(&of_hostile_names(old), &of_hostile_names(new), Some(0.05)).unwrap();
+        let found = held_against(&of_hostile_names(old), &of_hostile_names(new), LIMITS).unwrap();
         for renderer in against::ALL {
             check(renderer.name, &(renderer.render)(&found, &Page { width: 80 }));
         }

@@ -181,8 +181,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("Latency of {direction}s:\n\n{}\n", table.markdown());
     }
+    if let Some(table) = sheet::flush_latencies(workload) {
+        out += &format!("{}:\n\n{}\n", capital(sheet::FLUSHES), table.markdown());
+    }
     if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
         out += &format!("{}:\n\n{}\n", sheet::LATENCY_CHANGES, table.markdown());
+        out += &list("", verdicts::tails(workload));
     }
     if let Some(matched) = &workload.matched {
         let title = escaped(&verdicts::matched_title(matched));

@@ -16,8 +16,6 @@ pub(super) const UNRESOLVED: &str = " !";
 pub(super) enum Shown {
     /// A value with what is known of its interval.
     Known(Digits),
-    /// The same of a value that moves while it is measured: it is marked `!`.
-    Unsteady(Digits),
     /// Tried and failed.
     Failed,
     /// Not there.
@@ -26,11 +24,7 @@ pub(super) enum Shown {
 
 impl Shown {
     pub(super) fn of(figure: &Figure) -> Shown {
-        match Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure))) {
-            // A ratio that moves may still lie far from one: its interval shows it.
-            Shown::Known(digits) if figure.is_unsteady() => Shown::Unsteady(digits),
-            shown => shown,
-        }
+        Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure)))
     }
 
     fn by(figure: &Figure, digits: impl FnOnce(f64) -> Digits) -> Shown {
@@ -45,7 +39,6 @@ impl Shown {
     pub(super) fn cell(&self) -> String {
         match self {
             Shown::Known(digits) => digits.cell(),
-            Shown::Unsteady(digits) => format!("{}{UNRESOLVED}", digits.cell()),
             Shown::Failed => "failed".to_owned(),
             Shown::Missing => "-".to_owned(),
         }
@@ -54,14 +47,13 @@ impl Shown {
     /// Its digits, if it is known.
     pub(super) fn digits(&self) -> Option<&Digits> {
         match self {
-            Shown::Known(digits) | Shown::Unsteady(digits) => Some(digits),
+            Shown::Known(digits) => Some(digits),
             Shown::Failed | Shown::Missing => None,
         }
     }
 
     /// The cell of a figure with the verdict on it: an interval from which nothing is concluded is marked `!`.
     pub(super) fn judged(&self, is_resolved: bool) -> String {
-        // Of one that moves the cell is marked already.
         let has_interval = matches!(self, Shown::Known(digits) if digits.margin != Spread::Unknown);
         let mark = if has_interval && !is_resolved { UNRESOLVED } else { "" };
         format!("{}{mark}", self.cell())
@@ -98,7 +90,7 @@ pub(super) fn change(ratio: &Figure) -> Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_analysis::findings::{SampleUnit, UNSTEADY};
+    use iotax_analysis::findings::SampleUnit;
 
     fn figure(value: f64, half: f64, unit: &'static str) -> Figure {
         let interval = Interval::between(value - half, value + half);
@@ -116,9 +108,7 @@ mod tests {
         assert_eq!(cell(1_234_567.0, 60_000.0, "ns"), "1.235 +- 0.060 ms");
         assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");
         assert_eq!(cell(0.93881, 0.0078, "1"), "0.9388 +- 0.0078");
-        let moves = figure(200_000.0, 50_000.0, "ns").cautioned(Some(format!("{UNSTEADY} +- 25 %")));
-        assert_eq!(Shown::of(&moves).cell(), "200 +- 50 us !");
-        assert_eq!(Shown::of(&moves).judged(false), "200 +- 50 us !", "marked once");
+        assert_eq!(Shown::of(&figure(200_000.0, 50_000.0, "ns")).judged(false), "200 +- 50 us !");
         let lopsided = Interval::between(80_000.0, 190_000.0);
         let skewed = figure(91_234.0, 0.0, "ns").with_interval(Some(&lopsided));
         assert_eq!(Shown::of(&skewed).cell(), "91 (80 to 190) us");

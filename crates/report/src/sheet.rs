@@ -218,17 +218,29 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
         return None;
     }
     let direction = workload.rows.iter().find_map(|row| row.latency.get(1))?.direction;
+    Some((direction, latency_table(workload, |row| row.latency.get(1))?))
+}
+
+/// Title of the latencies of flushes.
+pub(super) const FLUSHES: &str = "latency of fsync and fdatasync";
+
+/// Latencies of the calls that flush; `None` where the load makes none.
+pub(super) fn flush_latencies(workload: &WorkloadFindings) -> Option<Table> {
+    latency_table(workload, |row| row.flush.as_ref())
+}
+
+fn latency_table(workload: &WorkloadFindings, pick: impl Fn(&Row) -> Option<&Latency>) -> Option<Table> {
+    let latencies: Vec<&Latency> = workload.rows.iter().filter_map(&pick).collect();
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    let latencies = workload.rows.iter().filter_map(|row| row.latency.get(1));
-    for (head, rank) in latency_columns(latencies, [0; 4]) {
+    for (head, rank) in latency_columns(latencies.iter().copied(), [0; 4]) {
         let cell = |row: &Row| {
-            let figure = row.latency.get(1).and_then(|latency| latency.figure(&head));
+            let figure = pick(row).and_then(|latency| latency.figure(&head));
             figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
         };
         table.push_known(&head, rank, workload.rows.iter().map(cell).collect());
     }
-    Some((direction, table))
+    (!latencies.is_empty()).then_some(table)
 }
 
 /// Title of the changes of latencies.

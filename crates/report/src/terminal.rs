@@ -153,8 +153,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("\n  latency of {direction}s\n{}", table.text(width, left_out));
     }
+    if let Some(table) = sheet::flush_latencies(workload) {
+        out += &format!("\n  {}\n{}", sheet::FLUSHES, table.text(width, left_out));
+    }
     if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
         out += &format!("\n  {}\n{}", sheet::LATENCY_CHANGES, table.text(width, left_out));
+        out += &list("", verdicts::tails(workload).into_iter(), width);
     }
     if let Some(matched) = &workload.matched {
         out += &format!("\n{}", indented(&verdicts::matched_title(matched), width));

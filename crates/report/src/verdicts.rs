@@ -5,12 +5,14 @@ use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::sheet;
 use super::table::Table;
+use iotax_analysis::findings::slo::ServiceLevelFinding;
 use iotax_analysis::findings::{
     ChargeFinding, Charges, Comparison, DirectionComparison, MatchedFindings, MatchedRow, Quantity,
     RateFinding, WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
-use iotax_units::distinct;
+use iotax_stats::exceedance::ServiceVerdict;
+use iotax_units::{distinct, show_names};
 
 /// A sentence with the way that it points.
 pub(super) struct Said {
@@ -29,11 +31,56 @@ pub(super) fn class_of(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// All that is concluded of a workload: throughput, latency, CPU time, and what the other stacks do to the baseline.
+/// Whether each stack keeps the service levels.
+pub(super) fn service_levels(workload: &WorkloadFindings) -> impl Iterator<Item = Said> {
+    workload.slo.iter().map(|one| Said { class: class_of_level(one.verdict), text: one.sentence.clone() })
+}
+
+fn class_of_level(verdict: ServiceVerdict) -> &'static str {
+    match verdict {
+        ServiceVerdict::Kept => "none",
+        ServiceVerdict::Broken => "cost",
+        ServiceVerdict::Unresolved => "open",
+    }
+}
+
+/// The same in fewer lines: stacks that keep a level, or break it, are named together.
+pub(super) fn service_levels_in_brief(workload: &WorkloadFindings) -> Vec<Said> {
+    let mut all = Vec::new();
+    for level in distinct(workload.slo.iter().map(|one| &one.level)) {
+        for verdict in [ServiceVerdict::Broken, ServiceVerdict::Unresolved, ServiceVerdict::Kept] {
+            let is_it = |one: &&ServiceLevelFinding| one.level == *level && one.verdict == verdict;
+            let same: Vec<&ServiceLevelFinding> = workload.slo.iter().filter(is_it).collect();
+            let text = match (same.as_slice(), verdict) {
+                ([], _) => continue,
+                ([one], _) => one.sentence.clone(),
+                (many, verdict) => {
+                    let names = show_names(many.iter().map(|one| one.stack.clone()));
+                    match verdict {
+                        ServiceVerdict::Kept => format!("{names} keep {level}"),
+                        ServiceVerdict::Broken => format!("{names} break {level}"),
+                        ServiceVerdict::Unresolved => format!("{names}: {level} is unresolved"),
+                    }
+                }
+            };
+            all.push(Said { class: class_of_level(verdict), text });
+        }
+    }
+    all
+}
+
+/// How many I/Os of each stack take longer than percentiles of the baseline's.
+pub(super) fn tails(workload: &WorkloadFindings) -> Vec<String> {
+    let tails = workload.comparisons.iter().flat_map(|one| &one.tails);
+    tails.filter_map(|one| one.sentence.clone()).collect()
+}
+
+/// All that is concluded of a workload: service levels, throughput, latency, CPU time, and what the other stacks do to the baseline.
 /// What is alike of many stacks is one line, and what was not measured of any for one reason.
 pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
     let of = (workload.comparisons.iter().collect::<Vec<_>>(), workload.charges.iter().collect::<Vec<_>>());
-    let mut all = sentences_of((&of.0, &of.1), &|stack| stack, "stack");
+    let mut all: Vec<Said> = service_levels(workload).collect();
+    all.extend(sentences_of((&of.0, &of.1), &|stack| stack, "stack"));
     all.extend(
         workload.beside.iter().map(|one| Said { class: class_of(&one.verdict), text: one.sentence.clone() }),
     );

@@ -9,6 +9,7 @@ pub mod carry;
 pub mod charge;
 pub mod checks;
 pub mod conclusion;
+pub mod exceedance;
 pub mod fairness;
 pub mod family;
 pub mod gate;

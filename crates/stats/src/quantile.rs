@@ -1,14 +1,18 @@
-//! Latency percentiles with their intervals: histograms are merged over rounds into 16 batches, percentiles are
-//! read from the merged ones and never averaged into a figure. The one place that reads histograms.
-//! Refuses a percentile with fewer than ten samples beyond it in any batch.
+//! Latency percentiles with their intervals, from histograms that are merged over rounds and never
+//! averaged. The interval of a percentile is that of the share of I/Os beyond it, inverted over the
+//! merged distribution (Woodruff 1952): where it lies between two modes, the interval reaches both.
+//! Refuses a percentile with fewer than [`super::exceedance::LEAST_BEYOND`] I/Os beyond it.
 
-use super::spread::{BATCHES, mean};
+use super::exceedance::{RoundHistograms, Threshold, share, share_ratio};
+use super::gate::Gate;
+use super::ratio::{self, Difference};
+use super::spread::Spread;
 use super::visits::{self, VisitRatio};
-use super::{Refusal, t975};
-use iotax_histogram::Histogram;
+use super::{ALPHA, Refusal};
+use iotax_histogram::{Histogram, bounds};
 
-/// Samples that must lie beyond a percentile in each batch.
-pub const LEAST_BEYOND: u64 = 10;
+/// I/Os beyond a percentile without which not even its value is given.
+const LEAST_FOR_VALUE: u64 = 10;
 
 /// Half a bucket of the layout (128 an octave), as a logarithm: no percentile is known better than this.
 const RESOLUTION: f64 = 1.0 / 256.0;
@@ -24,44 +28,8 @@ pub struct Estimate {
     pub high: f64,
     /// Samples pooled (of the poorer side).
     pub samples: u64,
-}
-
-/// Latencies of one stack and direction: a histogram a batch of consecutive rounds.
-#[derive(Clone, Debug, Default)]
-pub struct Batches {
-    batches: Vec<Histogram>,
-    /// Rounds that can be told apart; below 16 there is no interval.
-    rounds: usize,
-}
-
-impl Batches {
-    /// For so many rounds.
-    pub fn new(rounds: usize) -> Batches {
-        Batches { batches: vec![Histogram::new(); BATCHES.min(rounds.max(1))], rounds }
-    }
-
-    /// Adds the histogram of a slice of round `index` (position among the rounds, from 0).
-    pub fn add(&mut self, index: usize, slice: &Histogram) {
-        let count = self.batches.len();
-        let batch = (index * count / self.rounds.max(1)).min(count - 1);
-        self.batches[batch].merge(slice);
-    }
-
-    /// All batches merged.
-    pub fn pooled(&self) -> Histogram {
-        let mut pooled = Histogram::new();
-        self.batches.iter().for_each(|batch| pooled.merge(batch));
-        pooled
-    }
-
-    /// Completions in all batches.
-    pub fn count(&self) -> u64 {
-        self.batches.iter().map(Histogram::count).sum()
-    }
-
-    fn poorest(&self) -> u64 {
-        self.batches.iter().map(Histogram::count).min().unwrap_or(0)
-    }
+    /// Whether the rounds behind it depend on each other for longer than a batch.
+    pub gate: Gate,
 }
 
 /// Sum of the latencies in a histogram and their number.
@@ -70,23 +38,100 @@ pub fn total(histogram: &Histogram) -> (f64, f64) {
     (histogram.mean().map_or(0.0, |mean| mean * items), items)
 }
 
+/// A quantile of one side as logarithms.
+struct Inverted {
+    value: f64,
+    low: f64,
+    high: f64,
+    at: Threshold,
+    spread: Spread,
+    samples: u64,
+}
+
+impl Inverted {
+    /// Of the strata of one side together.
+    fn of(strata: &[&RoundHistograms], q: f64) -> Result<Inverted, Refusal> {
+        let mut pooled = Histogram::new();
+        strata.iter().for_each(|side| pooled.merge(&side.pooled()));
+        let beyond = 1.0 - q;
+        let at = Threshold::exceeded_by(&pooled, beyond).ok_or(Refusal::IdleStack)?;
+        let spread = share(strata, at)?.spread;
+        let (below, above) = spread.reach(1.0 - ALPHA);
+        let least = beyond * (-below).exp();
+        if least * (pooled.count() as f64) < 1.0 {
+            return Err(Refusal::TailInFewRounds { have: number(pooled.count(), q) });
+        }
+        let quantile = |share: f64| log_quantile(&pooled, 1.0 - share);
+        Ok(Inverted {
+            value: log_quantile(&pooled, q)?,
+            low: quantile(beyond * above.exp())? - RESOLUTION,
+            high: quantile(least)? + RESOLUTION,
+            at,
+            spread,
+            samples: pooled.count(),
+        })
+    }
+}
+
+/// A quantile of each of two sides, and how far their errors go together.
+struct InvertedPair {
+    sides: [Inverted; 2],
+    correlation: f64,
+    gate: Gate,
+}
+
+impl InvertedPair {
+    fn of(strata: &[[RoundHistograms; 2]], q: f64) -> Result<InvertedPair, Refusal> {
+        let side = |at: usize| Inverted::of(&strata.iter().map(|pair| &pair[at]).collect::<Vec<_>>(), q);
+        let sides = [side(0)?, side(1)?];
+        let apart = share_ratio(strata, [sides[0].at, sides[1].at])?.spread;
+        let [a, b] = [&sides[0], &sides[1]].map(|side| side.spread.variance);
+        let common = (a + b - apart.variance) / (2.0 * (a * b).sqrt());
+        let correlation = if common.is_finite() { common.clamp(-1.0, 1.0) } else { 0.0 };
+        Ok(InvertedPair { sides, correlation, gate: apart.gate })
+    }
+
+    /// Of B less that of A, both in the scale of `map`: each side's own interval, joined by the
+    /// correlation (Zou and Donner 2008, "MOVER").
+    fn difference(&self, map: fn(f64) -> f64) -> Estimate {
+        let [[a, low_a, high_a], [b, low_b, high_b]] =
+            [&self.sides[0], &self.sides[1]].map(|side| [side.value, side.low, side.high].map(map));
+        let joined = |one: f64, other: f64| {
+            (one * one + other * other - 2.0 * self.correlation * one * other).max(0.0).sqrt()
+        };
+        let value = b - a;
+        Estimate {
+            value,
+            low: value - joined(b - low_b, high_a - a),
+            high: value + joined(high_b - b, a - low_a),
+            samples: self.sides[0].samples.min(self.sides[1].samples),
+            gate: self.gate,
+        }
+    }
+}
+
 /// The `q` quantile (0.99) of one stack in nanoseconds.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail.
-pub fn of_one(side: &Batches, q: f64) -> Result<Estimate, Refusal> {
-    let logs = batch_logs(side, q)?;
-    let pooled = log_quantile(&side.pooled(), q)?;
-    Ok(interval(&logs, pooled, side.count()))
+pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
+    let found = Inverted::of(&[side], q)?;
+    Ok(Estimate {
+        value: found.value.exp(),
+        low: found.low.exp(),
+        high: found.high.exp(),
+        samples: found.samples,
+        gate: found.spread.gate,
+    })
 }
 
 /// The pooled `q` quantile alone, for runs too short for an interval.
 ///
 /// # Errors
 /// [`Refusal::ThinTail`] with fewer than ten samples beyond it.
-pub fn pooled_of_one(side: &Batches, q: f64) -> Result<f64, Refusal> {
-    match beyond(side.count(), q) {
-        have if have < LEAST_BEYOND => Err(Refusal::ThinTail { have }),
+pub fn pooled_of_one(side: &RoundHistograms, q: f64) -> Result<f64, Refusal> {
+    match number(side.count(), q) {
+        have if have < LEAST_FOR_VALUE => Err(Refusal::ThinTail { have }),
         _ => Ok(log_quantile(&side.pooled(), q)?.exp()),
     }
 }
@@ -95,89 +140,96 @@ pub fn pooled_of_one(side: &Batches, q: f64) -> Result<f64, Refusal> {
 ///
 /// # Errors
 /// [`Refusal::IdleStack`] when nothing completed.
-pub fn pooled_mean_of_one(side: &Batches) -> Result<f64, Refusal> {
+pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
     side.pooled().mean().ok_or(Refusal::IdleStack)
 }
 
-/// The ratio of the `q` quantiles, B to A, paired by batches.
+/// The ratio of the `q` quantiles, B to A, paired by rounds, over one or more strata.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail on either side.
-pub fn of_ratio(a: &Batches, b: &Batches, q: f64) -> Result<Estimate, Refusal> {
-    let logs: Vec<f64> = batch_logs(b, q)?.iter().zip(batch_logs(a, q)?).map(|(b, a)| b - a).collect();
-    let pooled = log_quantile(&b.pooled(), q)? - log_quantile(&a.pooled(), q)?;
-    Ok(interval(&logs, pooled, a.count().min(b.count())))
+pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
+    let log = InvertedPair::of(strata, q)?.difference(|log| log);
+    let (low, high) = (log.low.min(log.value - RESOLUTION), log.high.max(log.value + RESOLUTION));
+    Ok(Estimate { value: log.value.exp(), low: low.exp(), high: high.exp(), ..log })
 }
 
-/// The ratio of the `q` quantiles, or of the means, B to A, of paired visits `(A, B)`: what a set-up did to the latencies holds
-/// for all rounds of its visit, so that each visit is read as a whole and counts once.
+/// The `q` quantile of B less that of A in nanoseconds, likewise.
 ///
 /// # Errors
-/// [`Refusal`] below `least` pairs, with a thin tail in any visit, or when nothing completed in one.
-pub fn of_visits(pairs: &[[Batches; 2]], q: Option<f64>, least: usize) -> Result<VisitRatio, Refusal> {
-    let value = |side: &Batches| q.map_or_else(|| pooled_mean_of_one(side), |q| pooled_of_one(side, q));
-    let values: Vec<(f64, f64)> =
-        pairs.iter().map(|[a, b]| Ok((value(a)?, value(b)?))).collect::<Result<_, Refusal>>()?;
-    let found = visits::of_at_least(least, &values)?;
+/// As [`of_ratio`].
+pub fn of_difference(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
+    let pair = InvertedPair::of(strata, q)?;
+    let found = pair.difference(f64::exp);
+    let finest = RESOLUTION * pair.sides[1].value.exp();
+    Ok(Estimate {
+        low: found.low.min(found.value - finest),
+        high: found.high.max(found.value + finest),
+        ..found
+    })
+}
+
+/// The ratio of the `q` quantiles, B to A, of paired visits `(A, B)`: what a set-up did to the latencies holds for all
+/// rounds of its visit, so that each visit is read as a whole and counts once.
+///
+/// # Errors
+/// [`Refusal`] below `least` pairs, or with a thin tail in any visit.
+pub fn of_visits(pairs: &[[RoundHistograms; 2]], q: f64, least: usize) -> Result<VisitRatio, Refusal> {
+    let found = visits::of_at_least(least, &visit_values(pairs, q)?)?;
     let resolution = RESOLUTION.exp();
     Ok(VisitRatio { low: found.low / resolution, high: found.high * resolution, ..found })
+}
+
+/// The `q` quantile of B less that of A in nanoseconds, of paired visits.
+///
+/// # Errors
+/// As [`of_visits`].
+pub fn difference_of_visits(
+    pairs: &[[RoundHistograms; 2]],
+    q: f64,
+    least: usize,
+) -> Result<Difference, Refusal> {
+    visits::difference(least, &visit_values(pairs, q)?)
+}
+
+fn visit_values(pairs: &[[RoundHistograms; 2]], q: f64) -> Result<Vec<(f64, f64)>, Refusal> {
+    pairs.iter().map(|[a, b]| Ok((pooled_of_one(a, q)?, pooled_of_one(b, q)?))).collect()
 }
 
 /// The mean latency of one stack in nanoseconds.
 ///
 /// # Errors
-/// [`Refusal`] below 16 rounds or when nothing completed in a batch.
-pub fn mean_of_one(side: &Batches) -> Result<Estimate, Refusal> {
-    let (logs, pooled) = mean_logs(side)?;
-    Ok(interval(&logs, pooled, side.count()))
-}
-
-/// The ratio of the mean latencies, B to A, paired by batches.
-///
-/// # Errors
-/// [`Refusal`] below 16 rounds or when nothing completed in a batch of either side.
-pub fn mean_of_ratio(a: &Batches, b: &Batches) -> Result<Estimate, Refusal> {
-    let ((of_a, pooled_a), (of_b, pooled_b)) = (mean_logs(a)?, mean_logs(b)?);
-    let logs: Vec<f64> = of_b.iter().zip(of_a).map(|(b, a)| b - a).collect();
-    Ok(interval(&logs, pooled_b - pooled_a, a.count().min(b.count())))
-}
-
-/// Logarithms of the mean of each batch, and of the pooled one.
-fn mean_logs(side: &Batches) -> Result<(Vec<f64>, f64), Refusal> {
-    enough_rounds(side)?;
-    let ln_mean = |histogram: &Histogram| histogram.mean().filter(|mean| *mean > 0.0).map(f64::ln);
-    let logs: Option<Vec<f64>> = side.batches.iter().map(ln_mean).collect();
-    logs.zip(ln_mean(&side.pooled())).ok_or(Refusal::IdleStack)
+/// [`Refusal`] below 16 rounds or when nothing completed.
+pub fn mean_of_one(side: &RoundHistograms) -> Result<Estimate, Refusal> {
+    let middle = |(bucket, count): &(u32, u64)| {
+        let (low, high) = bounds(*bucket as usize);
+        (low + (high - low) / 2) as f64 * *count as f64
+    };
+    let found = ratio::estimate(&side.totals(|group| group.iter().map(middle).sum()))?;
+    Ok(Estimate {
+        value: found.ratio,
+        low: found.low * (-RESOLUTION).exp(),
+        high: found.high * RESOLUTION.exp(),
+        samples: side.count(),
+        gate: found.gate(),
+    })
 }
 
 /// Points of the pooled distribution, `(quantile, nanoseconds)`, as far as ten samples lie beyond; for drawing.
-pub fn curve(side: &Batches) -> Vec<(f64, u64)> {
+pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
     const AT: [f64; 19] = [
         0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
         0.9995, 0.9999,
     ];
     let pooled = side.pooled();
     AT.iter()
-        .filter(|q| beyond(pooled.count(), **q) >= LEAST_BEYOND)
+        .filter(|q| number(pooled.count(), **q) >= LEAST_FOR_VALUE)
         .filter_map(|q| pooled.percentile(*q).map(|ns| (*q, ns)))
         .collect()
 }
 
-fn enough_rounds(side: &Batches) -> Result<(), Refusal> {
-    if side.rounds < BATCHES { Err(Refusal::TooFewRounds { have: side.rounds }) } else { Ok(()) }
-}
-
-fn batch_logs(side: &Batches, q: f64) -> Result<Vec<f64>, Refusal> {
-    enough_rounds(side)?;
-    let have = beyond(side.poorest(), q);
-    if have < LEAST_BEYOND {
-        return Err(Refusal::ThinTail { have });
-    }
-    side.batches.iter().map(|batch| log_quantile(batch, q)).collect()
-}
-
 /// Samples beyond a quantile; a hair is added since 1 - 0.999 is a little below 0.001.
-fn beyond(count: u64, q: f64) -> u64 {
+fn number(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6) as u64
 }
 
@@ -186,34 +238,20 @@ fn log_quantile(histogram: &Histogram, q: f64) -> Result<f64, Refusal> {
     histogram.percentile(q).map(|ns| (ns.max(1) as f64).ln()).ok_or(Refusal::IdleStack)
 }
 
-/// mean +- t(15) s / 4, no finer than the buckets, stretched where needed to hold the pooled value (a
-/// percentile between two modes may fall outside of its batches' spread).
-fn interval(logs: &[f64], pooled: f64, samples: u64) -> Estimate {
-    let centre = mean(logs);
-    let variance = logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>() / (logs.len() - 1) as f64;
-    let half_width = t975(logs.len() - 1) * (variance / logs.len() as f64).sqrt() + RESOLUTION;
-    Estimate {
-        value: pooled.exp(),
-        low: (centre - half_width).min(pooled).exp(),
-        high: (centre + half_width).max(pooled).exp(),
-        samples,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::noise::Noise;
     use proptest::prelude::*;
 
-    fn side(noise: &mut Noise, rounds: usize, ios: usize, median_ns: f64) -> Batches {
-        let mut batches = Batches::new(rounds);
+    fn side(noise: &mut Noise, rounds: usize, ios: usize, median_ns: f64) -> RoundHistograms {
+        let mut side = RoundHistograms::new(rounds);
         for round in 0..rounds {
             let mut slice = Histogram::new();
             (0..ios).for_each(|_| slice.record((median_ns * (0.5 * noise.normal()).exp()) as u64));
-            batches.add(round, &slice);
+            side.add(round, &slice);
         }
-        batches
+        side
     }
 
     #[test]
@@ -225,13 +263,14 @@ mod tests {
         let p99 = of_one(&a, 0.99).unwrap();
         let truth = 1e5 * (0.5f64 * 2.326_348).exp();
         assert!(p99.low < truth && truth < p99.high, "{p99:?} {truth}");
-        let ratio = of_ratio(&a, &b, 0.5).unwrap();
-        assert!(ratio.low < 1.1 && 1.1 < ratio.high, "{ratio:?}");
-        assert_eq!(ratio.samples, 20_000);
         let mean = mean_of_one(&a).unwrap();
         assert!(mean.low < 113_315.0 && 113_315.0 < mean.high, "{mean:?}");
-        let of_means = mean_of_ratio(&a, &b).unwrap();
-        assert!(of_means.low < 1.1 && 1.1 < of_means.high && of_means.high < 1.15, "{of_means:?}");
+        let pair = [[a, b]];
+        let ratio = of_ratio(&pair, 0.5).unwrap();
+        assert!(ratio.low < 1.1 && 1.1 < ratio.high && ratio.high < 1.15, "{ratio:?}");
+        assert_eq!(ratio.samples, 20_000);
+        let added = of_difference(&pair, 0.5).unwrap();
+        assert!(added.low < 1e4 && 1e4 < added.high && added.high < 1.5e4, "{added:?}");
     }
 
     #[test]
@@ -239,7 +278,7 @@ mod tests {
         let (mut held, mut merged_held, runs) = (0, 0, 200);
         for seed in 0..runs {
             let mut noise = Noise::new(seed);
-            let pairs: Vec<[Batches; 2]> = (0..4)
+            let pairs: Vec<[RoundHistograms; 2]> = (0..4)
                 .map(|_| {
                     [1e5, 1.1e5].map(|median| {
                         let luck = (0.1 * noise.normal()).exp();
@@ -248,61 +287,125 @@ mod tests {
                 })
                 .collect();
             let holds = |low: f64, high: f64| usize::from(low < 1.1 && 1.1 < high);
-            let found = of_visits(&pairs, Some(0.5), 4).unwrap();
+            let found = of_visits(&pairs, 0.5, 4).unwrap();
             held += holds(found.low, found.high);
-            let merged = |at: usize| {
-                let mut all = Batches::new(64);
-                for (visit, pair) in pairs.iter().enumerate() {
-                    pair[at]
-                        .batches
-                        .iter()
-                        .enumerate()
-                        .for_each(|(round, one)| all.add(16 * visit + round, one));
-                }
-                all
-            };
-            let found = of_ratio(&merged(0), &merged(1), 0.5).unwrap();
+            let found = of_ratio(&pairs, 0.5).unwrap();
             merged_held += holds(found.low, found.high);
         }
         assert!(held >= 184, "{held} of {runs}");
-        assert!(merged_held < 170, "as if each batch were a set-up of its own: {merged_held} of {runs}");
+        assert!(merged_held < 170, "strata of their own hide what a set-up does: {merged_held} of {runs}");
     }
 
     #[test]
     fn visits_are_refused_as_everywhere() {
         let mut noise = Noise::new(13);
-        let pairs: Vec<[Batches; 2]> =
+        let pairs: Vec<[RoundHistograms; 2]> =
             (0..4).map(|_| [1e5, 1.1e5].map(|median| side(&mut noise, 4, 200, median))).collect();
-        assert!(of_visits(&pairs, None, 4).unwrap().visits == 4 && of_visits(&pairs, Some(0.98), 4).is_ok());
-        assert_eq!(of_visits(&pairs[..3], Some(0.5), 4), Err(Refusal::TooFewVisits { have: 3 }));
-        assert!(of_visits(&pairs[..3], Some(0.5), 3).is_ok());
-        assert_eq!(of_visits(&pairs, Some(0.999), 4), Err(Refusal::ThinTail { have: 0 }));
-        let idle = [[Batches::new(1), pairs[0][1].clone()]; 1];
-        assert_eq!(of_visits(&idle, None, 4), Err(Refusal::IdleStack));
+        assert_eq!(of_visits(&pairs, 0.98, 4).unwrap().visits, 4);
+        assert_eq!(of_visits(&pairs[..3], 0.5, 4), Err(Refusal::TooFewVisits { have: 3 }));
+        assert!(of_visits(&pairs[..3], 0.5, 3).is_ok());
+        assert_eq!(of_visits(&pairs, 0.999, 4), Err(Refusal::ThinTail { have: 0 }));
+        let idle = [[RoundHistograms::new(1), pairs[0][1].clone()]; 1];
+        assert_eq!(of_visits(&idle, 0.5, 1), Err(Refusal::ThinTail { have: 0 }));
     }
 
     #[test]
     fn thin_tails_and_few_rounds_are_refused() {
         let mut noise = Noise::new(12);
-        let thin = side(&mut noise, 16, 500, 1e5);
-        assert!(matches!(of_one(&thin, 0.99), Err(Refusal::ThinTail { have: 5 })));
+        let thin = side(&mut noise, 16, 100, 1e5);
+        assert_eq!(of_one(&thin, 0.99), Err(Refusal::ThinTail { have: 16 }));
         assert!(of_one(&thin, 0.98).is_ok());
         let few = side(&mut noise, 15, 5000, 1e5);
         assert_eq!(of_one(&few, 0.5), Err(Refusal::TooFewRounds { have: 15 }));
         assert!(curve(&few).len() > 10, "the pooled curve needs no interval");
-        assert!(curve(&Batches::new(0)).is_empty());
-        assert!(matches!(mean_of_one(&Batches::new(20)), Err(Refusal::IdleStack)));
-        assert!(matches!(mean_of_ratio(&thin, &Batches::new(20)), Err(Refusal::IdleStack)));
+        let idle = RoundHistograms::new(20);
+        assert!(curve(&idle).is_empty());
+        assert_eq!(mean_of_one(&idle), Err(Refusal::IdleBaseline));
+        assert_eq!(of_one(&idle, 0.5), Err(Refusal::IdleStack));
+        assert!(of_ratio(&[[thin, idle]], 0.5).is_err());
+    }
+
+    /// I/Os around 100 us of which one in fifty takes longer by a Pareto law of infinite variance, and
+    /// in some rounds one in eight. `common` decides the rounds; `stays` is the chance that one
+    /// follows another.
+    fn heavy(noise: &mut Noise, common: &mut Noise, stays: f64, scale: f64) -> RoundHistograms {
+        let mut side = RoundHistograms::new(96);
+        let mut is_slow = false;
+        for round in 0..96 {
+            is_slow = common.uniform() < if is_slow { stays } else { 0.1 };
+            let tail = if is_slow { 0.125 } else { 0.02 };
+            let mut slice = Histogram::new();
+            for _ in 0..50 {
+                let long =
+                    if noise.uniform() < tail { (1.0 - noise.uniform()).powf(-1.0 / 1.5) } else { 1.0 };
+                slice.record((scale * long * (0.1 * noise.normal()).exp()) as u64);
+            }
+            side.add(round, &slice);
+        }
+        side
+    }
+
+    /// The true quantile of `heavy`, from a run 400 times as long.
+    fn truth(stays: f64, q: f64) -> f64 {
+        let (mut noise, mut common) = (Noise::new(77), Noise::new(78));
+        let mut all = Histogram::new();
+        (0..400).for_each(|_| all.merge(&heavy(&mut noise, &mut common, stays, 1e5).pooled()));
+        all.percentile(q).unwrap() as f64
+    }
+
+    #[test]
+    fn heavy_tails_are_covered_by_few_slow_ios() {
+        let runs = 300;
+        // 48 and 240 of 4800 I/Os lie beyond; the 16 batches of before needed 16,000 for p99. Of slow rounds that follow
+        // each other for long some runs see too few, as with rates (METHOD.md).
+        for (q, stays, least, widest) in
+            [(0.99, 0.1, 0.93, 0.5), (0.99, 0.75, 0.9, 0.7), (0.95, 0.75, 0.93, 0.15)]
+        {
+            let truth = truth(stays, q);
+            let (mut one, mut ratio, mut added, mut width) = (0, 0, 0, 0.0);
+            for seed in 0..runs {
+                let (mut noise, mut common) = (Noise::new(seed), Noise::new(seed + 10_000));
+                let a = heavy(&mut noise, &mut common.clone(), stays, 1e5);
+                let b = heavy(&mut noise, &mut common, stays, 1.3e5);
+                let holds = |found: &Estimate, truth: f64| u64::from(found.low < truth && truth < found.high);
+                one += holds(&of_one(&a, q).unwrap(), truth);
+                let pair = [[a, b]];
+                let found = of_ratio(&pair, q).unwrap();
+                width += (found.high / found.low).ln() / 2.0 / runs as f64;
+                ratio += holds(&found, 1.3);
+                added += holds(&of_difference(&pair, q).unwrap(), 0.3 * truth);
+            }
+            for (what, held) in [("quantile", one), ("ratio", ratio), ("difference", added)] {
+                let share = held as f64 / runs as f64;
+                assert!(share >= least, "q {q}, {stays}: the {what} is covered in {share}");
+            }
+            assert!(width < widest, "q {q}, {stays}: half-width {width}");
+        }
+    }
+
+    #[test]
+    fn what_both_sides_see_makes_no_ratio_uncertain() {
+        let (mut noise, mut common) = (Noise::new(5), Noise::new(6));
+        let a = heavy(&mut noise, &mut common.clone(), 0.75, 1e5);
+        let b = heavy(&mut noise, &mut common, 0.75, 1e5);
+        let other = heavy(&mut noise, &mut Noise::new(7), 0.75, 1e5);
+        let width = |pair: [RoundHistograms; 2]| {
+            let found = of_ratio(&[pair], 0.95).unwrap();
+            (found.high / found.low).ln()
+        };
+        let same = of_ratio(&[[a.clone(), a.clone()]], 0.95).unwrap();
+        assert!(same.value == 1.0 && same.high - same.low < 0.05, "{same:?}");
+        assert!(width([a.clone(), b]) < 0.9 * width([a, other]));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn percentiles_are_monotone_and_inside_their_interval(seed: u64, median in 1e3..1e8f64) {
-            let batches = side(&mut Noise::new(seed), 20, 300, median);
-            let curve = curve(&batches);
+            let side = side(&mut Noise::new(seed), 20, 300, median);
+            let curve = curve(&side);
             prop_assert!(curve.windows(2).all(|pair| pair[0].1 <= pair[1].1));
-            let found = of_one(&batches, 0.9).unwrap();
+            let found = of_one(&side, 0.9).unwrap();
             prop_assert!(found.low <= found.value && found.value <= found.high);
         }
 
@@ -310,7 +413,7 @@ mod tests {
         fn merging_order_does_not_matter(seed: u64) {
             let mut noise = Noise::new(seed);
             let slices: Vec<Histogram> = (0..20).map(|_| side(&mut noise, 1, 50, 1e5).pooled()).collect();
-            let (mut one, mut other) = (Batches::new(1), Batches::new(1));
+            let (mut one, mut other) = (RoundHistograms::new(1), RoundHistograms::new(1));
             slices.iter().for_each(|slice| one.add(0, slice));
             slices.iter().rev().for_each(|slice| other.add(0, slice));
             prop_assert_eq!(one.pooled().count(), other.pooled().count());

@@ -87,9 +87,14 @@ pub enum Refusal {
         /// The largest cache of writes that is known on the path, in bytes.
         known_cache: Option<u64>,
     },
-    /// A batch holds fewer than ten samples beyond the percentile.
+    /// Too few I/Os lie beyond the percentile or threshold.
     ThinTail {
-        /// Samples beyond it in the poorest batch.
+        /// I/Os beyond it.
+        have: u64,
+    },
+    /// The slow I/Os came in so few rounds that their share has no lower bound above zero.
+    TailInFewRounds {
+        /// I/Os beyond the percentile.
         have: u64,
     },
     /// One side did not achieve the offered rate: its latency grows as long as a slice lasts.
@@ -141,10 +146,10 @@ impl fmt::Display for Refusal {
                 write!(out, "the interval includes zero and reaches beyond {} %", zone * 100.0)
             }
             Refusal::ThinTail { have } => {
-                write!(
-                    out,
-                    "too few I/Os ({have} per batch above this percentile, 10 are needed): measure longer (--budget)"
-                )
+                write!(out, "too few I/Os ({have} beyond, an interval needs 20): measure longer (--budget)")
+            }
+            Refusal::TailInFewRounds { have } => {
+                write!(out, "the {have} slowest I/Os came in too few rounds: measure longer (--budget)")
             }
             Refusal::Regimes { split } => {
                 write!(out, "the level broke in round {} and the cost with it: {}", split.at, regimes(split))
@@ -246,6 +251,7 @@ impl Refusal {
             Refusal::AmongMany { .. } => "among_many",
             Refusal::SteadyNotShown { .. } => "steady_not_shown",
             Refusal::ThinTail { .. } => "thin_tail",
+            Refusal::TailInFewRounds { .. } => "tail_in_few_rounds",
             Refusal::NotKeptUp { .. } => "not_kept_up",
             Refusal::Drift => "drift",
             Refusal::NotMeasured { .. } => "not_measured",
@@ -277,7 +283,7 @@ impl Refusal {
             Refusal::SteadyNotShown { .. } => {
                 Some("raise --budget and --max-written, or name the cache with --write-cache")
             }
-            Refusal::ThinTail { .. } => Some("measure longer"),
+            Refusal::ThinTail { .. } | Refusal::TailInFewRounds { .. } => Some("measure longer"),
             Refusal::NotKeptUp { .. } => {
                 Some("offer a lower rate: rate_iops, or --matched-rate 50% of `iotax run`")
             }

@@ -1,6 +1,7 @@
 //! The traps that a comparison falls into, as seeded simulations with bounds: each test shows that the
 //! obvious method fails where ours holds. A few hundred runs each; `selfcheck stats` does the long ones.
 
+use super::exceedance::RoundHistograms;
 use super::noise::Noise;
 use super::ratio::estimate;
 use super::schedule::Schedule;
@@ -362,7 +363,7 @@ fn reason(judged: &Judged) -> &'static str {
 fn a_percentile_on_the_edge_between_two_modes_moves() {
     // A tenth of the I/Os takes ten times as long, now a little more, now a little less: the 90th percentile is either.
     let side = |noise: &mut Noise, slow: f64| {
-        let mut batches = quantile::Batches::new(64);
+        let mut side = RoundHistograms::new(64);
         for round in 0..64 {
             let share = slow + 0.03 * (noise.uniform() - 0.5);
             let mut slice = Histogram::new();
@@ -370,9 +371,9 @@ fn a_percentile_on_the_edge_between_two_modes_moves() {
                 let mode = if noise.uniform() < share { 1e6 } else { 1e5 };
                 slice.record((mode * (0.02 * noise.normal()).exp()) as u64);
             }
-            batches.add(round, &slice);
+            side.add(round, &slice);
         }
-        batches
+        side
     };
     let apart = |estimate: quantile::Estimate| (estimate.high / estimate.low).ln() / 2.0;
     let edge = share(40, |noise| apart(quantile::of_one(&side(noise, 0.1), 0.9).unwrap()) > 0.2);

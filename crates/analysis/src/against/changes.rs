@@ -1,19 +1,25 @@
 //! What changed: rate, latency and CPU time of each stack, new over old; as they stand, and against the baseline
 //! of their own run. The second is what a verdict is about wherever it exists.
 
-use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
+use super::{
+    Basis, Call, Change, ChargeLimit, Limit, Limits, RateChange, ServiceLevelChange, ServiceLevels,
+    StackChange, WorkloadChange, common_baseline,
+};
 use crate::findings::against::DirectionChange;
+use crate::findings::slo::ServiceLevelFinding;
 use crate::findings::{Figure, Interval, SampleUnit};
 use crate::gather::{Side, Way};
 use crate::neighbours;
 use crate::reading::WorkloadView;
 use crate::remedy::settle_words;
+use crate::slo;
 use crate::standing::{FigureKind, Standing, alone, over_baseline};
 use crate::subject::{self, Quantity};
 use iotax_model::scenario::Regime;
+use iotax_stats::exceedance::ServiceVerdict;
 use iotax_stats::round::percent_up;
 use iotax_stats::unpaired::{self, Outcome};
-use iotax_stats::{Concludes, Refusal, Verdict};
+use iotax_stats::{Concludes, Digits, Refusal, Verdict};
 
 /// Runs whose starts cannot be read are taken to be this far apart.
 const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
@@ -201,17 +207,17 @@ fn change(matched: &Matched, stack: [usize; 2], of: FigureKind) -> Change {
 }
 
 /// All changes under one workload.
-pub(super) fn workload(matched: &Matched, limit: Option<f64>) -> WorkloadChange {
+pub(super) fn workload(matched: &Matched, limits: Limits, levels: &ServiceLevels) -> WorkloadChange {
     let workload = matched.sides[1].workload;
     WorkloadChange {
         name: workload.name.clone(),
         subject: workload.subject(),
         of: SampleUnit::Rounds,
-        stacks: matched.stacks.iter().map(|at| stack(matched, *at, limit)).collect(),
+        stacks: matched.stacks.iter().map(|at| stack(matched, *at, limits, levels)).collect(),
     }
 }
 
-fn stack(matched: &Matched, at: [usize; 2], limit: Option<f64>) -> StackChange {
+fn stack(matched: &Matched, at: [usize; 2], limits: Limits, levels: &ServiceLevels) -> StackChange {
     let known = &matched.sides[1].run.start.scenario.stacks[at[1]];
     let quantities: &[Quantity] = match matched.sides[1].workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
@@ -224,11 +230,74 @@ fn stack(matched: &Matched, at: [usize; 2], limit: Option<f64>) -> StackChange {
         baseline: matched.baseline == Some(at),
         emulated: matched.emulated(at).map(|(reason, _)| reason),
         rounds: (rounds[0], rounds[1]),
-        rates: quantities.iter().map(|which| rate(matched, at, *which, limit)).collect(),
+        rates: quantities.iter().map(|which| rate(matched, at, *which, limits.rate)).collect(),
         directions: matched.directions().iter().map(|way| direction(matched, at, *way)).collect(),
         latency: change(matched, at, FigureKind::Latency(None)),
         cpu: change(matched, at, FigureKind::Cpu),
+        charges: [(FigureKind::Latency(None), limits.latency), (FigureKind::Cpu, limits.cpu)]
+            .into_iter()
+            .filter_map(|(of, limit)| Some(charge(matched, at, of, limit?)))
+            .collect(),
+        slo: service_levels(matched, at, levels),
     }
+}
+
+/// Latency or CPU time against the rise that is accepted.
+fn charge(matched: &Matched, at: [usize; 2], of: FigureKind, limit: f64) -> ChargeLimit {
+    let (plain, own) = found(matched, at, of);
+    let (judged, used) = match own.change {
+        Ok(_) => (Basis::AgainstOwnBaseline, own),
+        Err(_) => (Basis::AsItStands, plain),
+    };
+    let figure = if let FigureKind::Cpu = of { "CPU per I/O" } else { "mean latency" };
+    let emulated = label(matched, at, judged);
+    let regime = matched.sides.iter().find_map(|side| side.writes.refused());
+    let call = match (&emulated, regime) {
+        (Some((true, _)), _) => cannot_tell("only one of the runs is emulated"),
+        (_, Some(reason)) => cannot_tell(&reason.to_string()),
+        _ => judge_rise(&used.change, judged, limit),
+    };
+    ChargeLimit {
+        figure,
+        judged,
+        sentence: charge_sentence(
+            matched.sides[1].name(at[1]),
+            figure,
+            &used,
+            emulated.map_or("", |(_, words)| words),
+        ),
+        limit: call,
+    }
+}
+
+/// `loop, new against old: mean latency +12.1 % +- 2.0 %`.
+pub(super) fn charge_sentence(stack: &str, figure: &str, found: &ChangeEstimate, words: &str) -> String {
+    let change = match (&found.change, found.value) {
+        (Ok(found), _) => iotax_stats::Change::of_ratio(found.ratio, found.low, found.high).digits().words(),
+        (_, Some(value)) => Digits::change(value - 1.0, None).words(),
+        (Err(_), None) => "no figure".to_owned(),
+    };
+    format!("{stack}, new against old{words}: {figure} {change}")
+}
+
+/// Whether each stack keeps the service levels of either run, in both.
+fn service_levels(matched: &Matched, at: [usize; 2], levels: &ServiceLevels) -> Vec<ServiceLevelChange> {
+    let [old, new] =
+        [0, 1].map(|run| slo::of_stack(matched.sides[run], at[run], &levels.levels, levels.many));
+    let change = |(old, new): (ServiceLevelFinding, ServiceLevelFinding)| {
+        let call = match (old.verdict, new.verdict) {
+            (ServiceVerdict::Broken, ServiceVerdict::Broken) | (_, ServiceVerdict::Kept) => Call::Passes,
+            (_, ServiceVerdict::Broken) => Call::Fails,
+            (_, ServiceVerdict::Unresolved) => Call::CannotTell,
+        };
+        let before = format!("{} in the old run", old.verdict.word());
+        let sentence = match call {
+            Call::Fails => format!("{}; {before}: fails", new.sentence),
+            Call::Passes | Call::CannotTell => format!("{}; {before}", new.sentence),
+        };
+        ServiceLevelChange { level: new.level, old: old.verdict, new: new.verdict, call, sentence }
+    };
+    old.into_iter().zip(new).map(change).collect()
 }
 
 fn direction(matched: &Matched, at: [usize; 2], way: Way) -> DirectionChange {
@@ -336,29 +405,44 @@ fn cannot_tell(reason: &str) -> Limit {
     Limit { call: Call::CannotTell, sentence: format!("cannot be told: {reason}") }
 }
 
+/// Against the largest loss that is accepted.
 pub(super) fn judge(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
+    judged_in_words(found, judged, limit, &format!("a loss beyond {}", percent_word(limit)))
+}
+
+/// Against the largest rise that is accepted: what takes 1.25 times as long has 0.8 of the speed.
+pub(super) fn judge_rise(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
+    let speed = found.clone().map(|found| unpaired::Change {
+        ratio: 1.0 / found.ratio,
+        low: 1.0 / found.high,
+        high: 1.0 / found.low,
+        ..found
+    });
+    let words = format!("a rise beyond {}", percent_word(limit));
+    judged_in_words(&speed, judged, limit / (1.0 + limit), &words)
+}
+
+fn judged_in_words(
+    found: &Result<unpaired::Change, Refusal>,
+    judged: Basis,
+    limit: f64,
+    beyond: &str,
+) -> Limit {
     let found = match found {
         Ok(found) => found,
         Err(reason) => return cannot_tell(&reason.to_string()),
     };
-    let word = percent_word(limit);
     let settle = || settle(found, judged, limit);
     let (call, sentence) = match Outcome::of(found.ratio, found.low, found.high, limit) {
-        Outcome::Fails => (Call::Fails, format!("fails: all of the interval is a loss beyond {word}")),
-        Outcome::Passes => (Call::Passes, format!("passes: no part of the interval is a loss beyond {word}")),
+        Outcome::Fails => (Call::Fails, format!("fails: all of the interval is {beyond}")),
+        Outcome::Passes => (Call::Passes, format!("passes: no part of the interval is {beyond}")),
         Outcome::PerhapsBeyond => (
             Call::CannotTell,
-            format!(
-                "cannot be told: the estimate is a loss beyond {word}, the interval is not; {}",
-                settle()
-            ),
+            format!("cannot be told: the estimate is {beyond}, the interval is not; {}", settle()),
         ),
         Outcome::PerhapsWithin => (
             Call::CannotTell,
-            format!(
-                "cannot be told: the estimate is within {word}, the interval reaches beyond; {}",
-                settle()
-            ),
+            format!("cannot be told: the estimate is not {beyond}, the interval reaches there; {}", settle()),
         ),
     };
     Limit { call, sentence }

@@ -2,7 +2,10 @@
 //! others leaves open is not known, and no verdict is given on it.
 
 use super::changes::{self, ChangeEstimate};
-use super::{Against, Basis, Change, Mismatch, OnlyIn, RateChange, StackChange, WORDS, WorkloadChange};
+use super::{
+    Against, Basis, Change, ChargeLimit, Limits, Mismatch, OnlyIn, RateChange, StackChange, WORDS,
+    WorkloadChange,
+};
 use crate::findings::{Figure, SampleUnit, WarningReport};
 use crate::gather::Side;
 use crate::identity;
@@ -58,7 +61,7 @@ struct Item<'a> {
 pub(super) fn against(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
-    limit: Option<f64>,
+    limits: Limits,
 ) -> Result<Against, Mismatch> {
     let items = [0, 1].map(|run| items(runs[run], &readings[run]));
     let pairs = pairs(&items)?;
@@ -69,7 +72,7 @@ pub(super) fn against(
         let zone = runs.map(|run| run.start.scenario.measure.equivalence);
         let zone = zone[0].min(zone[1]);
         let stacks: Vec<StackChange> =
-            systems.pairs.iter().filter_map(|names| stack(sides, names, zone, limit)).collect();
+            systems.pairs.iter().filter_map(|names| stack(sides, names, zone, limits)).collect();
         if !stacks.is_empty() {
             let (name, subject) = (sides[1].subject.clone(), sides[1].subject.clone());
             workloads.push(WorkloadChange { name, subject, of: SampleUnit::Runs, stacks });
@@ -91,12 +94,12 @@ pub(super) fn against(
         emulated: super::emulated(runs),
         workloads,
         only: only(&items, &pairs).chain(systems.only).collect(),
-        limit,
+        limits,
         result: None,
         warnings,
         not_excluded: Vec::new(),
     };
-    found.result = limit.map(|limit| super::result(&found, limit));
+    found.result = super::result(&found);
     found.not_excluded = not_excluded(&found);
     Ok(found)
 }
@@ -312,7 +315,7 @@ fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
     Some(WarningReport { kind: "load".into(), subject: new.subject.clone(), text })
 }
 
-fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limit: Option<f64>) -> Option<StackChange> {
+fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limits: Limits) -> Option<StackChange> {
     let find = |run: usize| sides[run].systems.iter().find(|(name, ..)| *name == names[run]);
     let (old, new) = (find(0)?, find(1)?);
     let rate = found([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged, None));
@@ -330,11 +333,23 @@ fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limit: Option<f64>) ->
         baseline: false,
         emulated: None,
         rounds: (old.1.count(), new.1.count()),
-        rates: vec![judged(names[1], &sides[1].quantity, &rate, none(), zone, limit)],
+        rates: vec![judged(names[1], &sides[1].quantity, &rate, none(), zone, limits.rate)],
         directions: Vec::new(),
         latency: Change { as_it_stands: latency.figure(), against_own_baseline: none() },
         cpu: Change { as_it_stands: cpu(), against_own_baseline: cpu() },
+        charges: limits.latency.map(|limit| charge(names[1], &latency, limit)).into_iter().collect(),
+        slo: Vec::new(),
     })
+}
+
+fn charge(system: &str, latency: &ChangeEstimate, limit: f64) -> ChargeLimit {
+    let (figure, judged) = ("mean latency", Basis::AsItStands);
+    ChargeLimit {
+        figure,
+        judged,
+        sentence: changes::charge_sentence(system, figure, latency, ""),
+        limit: changes::judge_rise(&latency.change, judged, limit),
+    }
 }
 
 fn judged(

@@ -10,22 +10,29 @@ mod matching;
 mod tests;
 
 use super::findings::against::{
-    Against, Basis, Call, Change, Limit, OnlyIn, RateChange, StackChange, WorkloadChange,
+    Against, Basis, Call, Change, ChargeLimit, Limit, Limits, OnlyIn, RateChange, ServiceLevelChange,
+    StackChange, WorkloadChange,
 };
 use super::identity;
 use super::reading::WorkloadView;
+use super::slo;
 use changes::Matched;
-use iotax_model::scenario::Scenario;
+use iotax_model::scenario::{Scenario, ServiceLevel};
 use iotax_store::RunData;
 
 impl Against {
-    /// Whether a loss is surely beyond the limit.
+    /// Whether a change is surely beyond its limit, or a service level is broken that was not.
     pub fn fails(&self) -> bool {
         self.calls().any(|call| call == Call::Fails)
     }
 
     fn calls(&self) -> impl Iterator<Item = Call> {
-        self.rates().filter_map(|rate| Some(rate.limit.as_ref()?.call))
+        let stacks = self.workloads.iter().flat_map(|one| &one.stacks);
+        let others = stacks.flat_map(|stack| {
+            let charges = stack.charges.iter().map(|one| one.limit.call);
+            charges.chain(stack.slo.iter().map(|one| one.call))
+        });
+        self.rates().filter_map(|rate| Some(rate.limit.as_ref()?.call)).chain(others)
     }
 
     fn rates(&self) -> impl Iterator<Item = &RateChange> {
@@ -63,18 +70,18 @@ pub enum Mismatch {
     },
 }
 
-/// Compares two runs; `limit` is the largest loss of rate that is accepted, a fraction.
+/// Compares two runs; `limits` are the largest changes for the worse that are accepted.
 ///
 /// # Errors
 /// [`Mismatch`], when there is nothing to compare.
-pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Against, Mismatch> {
+pub fn against(old: &RunData, new: &RunData, limits: Limits) -> Result<Against, Mismatch> {
     if old.start.id == new.start.id {
         return Err(Mismatch::SameRun(new.start.id.clone()));
     }
     let runs = [old, new];
     let readings = runs.map(readings);
     if imported::any(runs) {
-        return imported::against(runs, &readings, limit);
+        return imported::against(runs, &readings, limits);
     }
     for (run, readings) in runs.iter().zip(&readings) {
         if readings.iter().flat_map(|one| &one.sides).all(|side| side.rounds.is_empty()) {
@@ -93,6 +100,7 @@ pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Again
         .iter()
         .map(|[old, new]| Matched::new([&readings[0][*old], &readings[1][*new]], &stacks.pairs, apart_s))
         .collect();
+    let levels = ServiceLevels::of(&readings);
     let mut warnings = differences::warnings(runs, &readings, &matched);
     warnings.extend(stacks.warnings);
     let mut found = Against {
@@ -100,14 +108,14 @@ pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Again
         new: identity::identity(new),
         apart_s,
         emulated: emulated(runs),
-        workloads: matched.iter().map(|one| changes::workload(one, limit)).collect(),
+        workloads: matched.iter().map(|one| changes::workload(one, limits, &levels)).collect(),
         only: workloads.only.into_iter().chain(stacks.only).collect(),
-        limit,
+        limits,
         result: None,
         warnings,
         not_excluded: Vec::new(),
     };
-    found.result = limit.map(|limit| result(&found, limit));
+    found.result = result(&found);
     found.not_excluded = not_excluded(&found);
     Ok(found)
 }
@@ -131,15 +139,41 @@ fn names<T>(items: &[T], name: impl Fn(&T) -> &str) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn result(found: &Against, limit: f64) -> String {
+/// Service levels that either run names, and how many of them are judged in each.
+struct ServiceLevels {
+    levels: Vec<ServiceLevel>,
+    many: usize,
+}
+
+impl ServiceLevels {
+    fn of(readings: &[Vec<WorkloadView>; 2]) -> ServiceLevels {
+        let named = readings.iter().flatten().flat_map(slo::levels).cloned();
+        let levels = iotax_units::distinct(named);
+        let many = readings.each_ref().map(|readings| slo::number(readings, &levels));
+        ServiceLevels { levels, many: many[0].max(many[1]) }
+    }
+}
+
+fn result(found: &Against) -> Option<String> {
     let count = |call: Call| found.calls().filter(|other| *other == call).count();
     let (fails, passes, open) = (count(Call::Fails), count(Call::Passes), count(Call::CannotTell));
-    let limit = changes::percent_word(limit);
+    let Limits { rate, latency, cpu } = found.limits;
+    let limits = [("", rate), ("latency=", latency), ("cpu=", cpu)];
+    let limits =
+        limits.into_iter().filter_map(|(of, limit)| Some(format!("{of}{}", changes::percent_word(limit?))));
+    let limits: Vec<String> = limits.collect();
+    let has_levels = found.workloads.iter().flat_map(|one| &one.stacks).any(|stack| !stack.slo.is_empty());
+    let what = match (limits.is_empty(), has_levels) {
+        (true, false) => return None,
+        (true, true) => "service levels".to_owned(),
+        (false, false) => format!("--fail-above {}", limits.join(",")),
+        (false, true) => format!("--fail-above {} and service levels", limits.join(",")),
+    };
     let lines = fails + passes + open;
-    format!(
-        "--fail-above {limit}: {}; of {lines} verdicts {fails} fail, {passes} pass, {open} cannot be told",
+    Some(format!(
+        "{what}: {}; of {lines} verdicts {fails} fail, {passes} pass, {open} cannot be told",
         if fails > 0 { "fails" } else { "does not fail" }
-    )
+    ))
 }
 
 fn not_excluded(found: &Against) -> Vec<String> {

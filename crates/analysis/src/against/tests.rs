@@ -1,17 +1,20 @@
 //! Known change in, known change out, and what two runs have in common or not.
 
-use super::{Against, Basis, Call, Mismatch, RateChange, StackChange, against};
+use super::{Against, Basis, Call, Limits, Mismatch, RateChange, StackChange, against};
 use crate::findings::{Figure, Interval, SampleUnit};
 use crate::{RunData, twin};
 use iotax_load::Job;
 use iotax_model::record::Value;
-use iotax_model::scenario::Regime;
+use iotax_model::scenario::{Regime, ServiceLevel};
+use iotax_stats::exceedance::ServiceVerdict;
 use iotax_stats::{Refusal, Verdict};
+
+const LIMITS: Limits = Limits { rate: Some(0.05), latency: None, cpu: None };
 
 const LOOP_NS: f64 = 93_700.0;
 
 fn compared(old: &RunData, new: &RunData) -> Against {
-    against(old, new, Some(0.05)).unwrap()
+    against(old, new, LIMITS).unwrap()
 }
 
 fn stack<'a>(found: &'a Against, name: &str) -> &'a StackChange {
@@ -179,7 +182,7 @@ fn wrong_data_of_either_run_are_the_first_warning() {
 #[test]
 fn there_must_be_something_to_compare() {
     let run = || twin::bill_of_seed(61);
-    let refused = |old: &RunData, new: &RunData| against(old, new, None).unwrap_err();
+    let refused = |old: &RunData, new: &RunData| against(old, new, Limits::default()).unwrap_err();
     assert_eq!(refused(&run(), &run()), Mismatch::SameRun("20260101-120000-0061".into()));
     let empty = renamed(shortened(run(), 0));
     assert_eq!(refused(&run(), &empty), Mismatch::NothingMeasured("20260102-000000-abcd".into()));
@@ -442,4 +445,58 @@ fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare
     let told = missing(&stack(&found, "loop").cpu.as_it_stands);
     assert!(told.starts_with("in the new run 2.0 processors of this host were busy"), "{told}");
     assert!(stack(&found, "loop").latency.as_it_stands.value().is_some());
+}
+
+#[test]
+fn latency_and_cpu_have_limits_of_their_own() {
+    let (old, new) = (twin::bill_of_seed(42), twin::a_week_later(43, 2.0 * LOOP_NS));
+    let held = |latency: f64, cpu: f64| {
+        let limits = Limits { rate: None, latency: Some(latency), cpu: Some(cpu) };
+        against(&old, &new, limits).unwrap()
+    };
+    let calls = |found: &Against, name: &str| {
+        stack(found, name).charges.iter().map(|one| (one.figure, one.limit.call)).collect::<Vec<_>>()
+    };
+    let found = held(0.05, 0.05);
+    assert!(found.fails());
+    assert!(rate(&found, "loop").limit.is_none(), "only what is named is judged");
+    assert_eq!(calls(&found, "loop")[0], ("mean latency", Call::Fails));
+    let loose = held(10.0, 10.0);
+    assert!(!loose.fails());
+    assert_eq!(calls(&loose, "loop"), [("mean latency", Call::Passes), ("CPU per I/O", Call::Passes)]);
+    let said = &stack(&found, "loop").charges[0];
+    assert!(said.sentence.starts_with("loop, new against old: mean latency +"), "{}", said.sentence);
+    assert_eq!(said.limit.sentence, "fails: all of the interval is a rise beyond 5 %");
+    assert!(found.result.unwrap().starts_with("--fail-above latency=5 %,cpu=5 %: fails;"));
+}
+
+#[test]
+fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
+    let (old, mut new) = (twin::bill_of_seed(42), twin::a_week_later(43, 2.0 * LOOP_NS));
+    let mean = |run: &RunData| {
+        let found = crate::findings(run);
+        let row = found.workloads[0].rows.iter().find(|row| row.stack == "loop").unwrap().latency[0].clone();
+        row.p50.value().unwrap()
+    };
+    let between = (mean(&old) * mean(&new)).sqrt();
+    let level = |below_ns: f64| ServiceLevel { metric: None, percent: 50.0, below_ns: below_ns as u64 };
+    new.start.scenario.measure.slo = vec![level(between), level(1.0), level(1e12)];
+    let found = against(&old, &new, Limits::default()).unwrap();
+    let calls: Vec<_> = stack(&found, "loop").slo.iter().map(|one| (one.old, one.new, one.call)).collect();
+    assert_eq!(
+        calls,
+        [
+            (ServiceVerdict::Kept, ServiceVerdict::Broken, Call::Fails),
+            (ServiceVerdict::Broken, ServiceVerdict::Broken, Call::Passes),
+            (ServiceVerdict::Kept, ServiceVerdict::Kept, Call::Passes),
+        ]
+    );
+    assert!(found.fails() && found.result.unwrap().starts_with("service levels: fails; of "));
+    let said = &stack(&found, "loop").slo[0].sentence;
+    assert!(
+        said.starts_with("loop breaks read p50 < ") && said.ends_with("; kept in the old run: fails"),
+        "{said}"
+    );
+    let plain = against(&old, &twin::a_week_later(43, LOOP_NS), Limits::default()).unwrap();
+    assert!(plain.result.is_none() && stack(&plain, "loop").slo.is_empty());
 }

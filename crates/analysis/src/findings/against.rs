@@ -3,6 +3,7 @@
 use super::figure::{Figure, SampleUnit};
 use super::{RunIdentity, WarningReport};
 use iotax_stats::Verdict;
+use iotax_stats::exceedance::ServiceVerdict;
 use serde::Serialize;
 
 /// Everything that can be said about two runs together.
@@ -20,14 +21,29 @@ pub struct Against {
     pub workloads: Vec<WorkloadChange>,
     /// What only one of them has.
     pub only: Vec<OnlyIn>,
-    /// The largest loss of rate that is accepted, a fraction, if one was named.
-    pub limit: Option<f64>,
-    /// How the limit was met, over all lines, if one was named.
+    /// What is accepted.
+    #[serde(flatten)]
+    pub limits: Limits,
+    /// How limits and service levels were met, over all lines, if there are any.
     pub result: Option<String>,
     /// What differs between the runs, and what is weak about each.
     pub warnings: Vec<WarningReport>,
     /// What the figures do not exclude, as sentences.
     pub not_excluded: Vec<String>,
+}
+
+/// The largest changes for the worse that are accepted, each a fraction, as far as they were named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Limits {
+    /// Loss of rate.
+    #[serde(rename = "limit")]
+    pub rate: Option<f64>,
+    /// Rise of the mean latency.
+    #[serde(rename = "latency_limit", skip_serializing_if = "Option::is_none")]
+    pub latency: Option<f64>,
+    /// Rise of the CPU time per I/O.
+    #[serde(rename = "cpu_limit", skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<f64>,
 }
 
 /// One workload in both runs.
@@ -66,6 +82,40 @@ pub struct StackChange {
     pub latency: Change,
     /// CPU time of the place (user and system) an I/O.
     pub cpu: Change,
+    /// Latency and CPU time against their limits, if such were named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub charges: Vec<ChargeLimit>,
+    /// Service levels that either run names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slo: Vec<ServiceLevelChange>,
+}
+
+/// A figure of which less is better, against its limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChargeLimit {
+    /// `mean latency` or `CPU per I/O`.
+    pub figure: &'static str,
+    /// Which of the two changes is judged.
+    pub judged: Basis,
+    /// In words, naming stack and figure.
+    pub sentence: String,
+    /// Against the limit.
+    pub limit: Limit,
+}
+
+/// A service level of a stack in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServiceLevelChange {
+    /// `read p99 < 500us`.
+    pub level: String,
+    /// In the old run.
+    pub old: ServiceVerdict,
+    /// In the new run.
+    pub new: ServiceVerdict,
+    /// It fails where the new run breaks what the old one did not.
+    pub call: Call,
+    /// In words.
+    pub sentence: String,
 }
 
 /// One direction of a stack in both runs.

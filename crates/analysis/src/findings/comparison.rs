@@ -4,6 +4,7 @@ use super::ceiling::Masked;
 use super::charge::ChargeFinding;
 use super::direction::{DirectionCharge, DirectionComparison};
 use super::figure::{Figure, Interval};
+use super::tail::TailFinding;
 use iotax_stats::checks::{CarryOver, LengthCheck, Split};
 use iotax_stats::{Phrase, Verdict};
 use serde::Serialize;
@@ -103,6 +104,9 @@ pub struct Comparison {
     pub measured_s: f64,
     /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
     pub latency_ratios: Vec<(&'static str, f64, Figure)>,
+    /// How many of the stack's I/Os take longer than percentiles of the baseline's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tails: Vec<TailFinding>,
     /// Reads and writes apart; only of a mix, and with the flush writes alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionComparison>,

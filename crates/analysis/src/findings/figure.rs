@@ -85,9 +85,6 @@ pub enum Figure {
     },
 }
 
-/// Beginning of the caution of a figure that moves while it is measured.
-pub const UNSTEADY: &str = "unresolved: it moves by";
-
 impl Figure {
     /// Absent for that reason.
     pub fn missing(reason: impl ToString) -> Figure {
@@ -102,11 +99,6 @@ impl Figure {
     /// A value for whose interval there is too little.
     pub fn bare(value: f64, unit: &'static str, counted: (u64, SampleUnit), why: impl ToString) -> Figure {
         Figure::known(value, unit, counted, Interval::Missing { missing: why.to_string() })
-    }
-
-    /// Whether it has an interval that is too wide for a conclusion, as it moves while it is measured.
-    pub fn is_unsteady(&self) -> bool {
-        matches!(self, Figure::Known { interval: Interval::Bounds { .. }, caution: Some(why), .. } if why.starts_with(UNSTEADY))
     }
 
     /// The same figure with another caution, or none.

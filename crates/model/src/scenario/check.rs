@@ -17,7 +17,7 @@ use super::verify;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Operator, Rating, Scenario, Stack, Workload,
-    durability, grammar, jobfile, measure, names, operator, probes, profile, published, remote, states,
+    durability, grammar, jobfile, measure, names, operator, probes, profile, published, remote, slo, states,
     sweep, table, toml,
 };
 use crate::layer::Role;
@@ -502,7 +502,7 @@ impl Parts {
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         let writes = self.durability.is_some() || workloads.iter().any(Workload::writes);
-        self.check_measure(workloads.len(), writes)?;
+        self.check_measure(&workloads, writes)?;
         let steady = self.measure.regime == super::Regime::Steady || self.measure.precondition.steady;
         let trims = trims::check(&self.stacks, &workloads, steady);
         self.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
@@ -688,7 +688,8 @@ impl Parts {
         Ok(both)
     }
 
-    fn check_measure(&mut self, loads: usize, writes: bool) -> Result<(), InputError> {
+    fn check_measure(&mut self, workloads: &[Workload], writes: bool) -> Result<(), InputError> {
+        let loads = workloads.len();
         let on_command_line = |key: &str| self.measure_origins.get(key) == Some(&Origin::command_line());
         let shared = on_command_line("budget") && loads > 1;
         if shared {
@@ -711,6 +712,7 @@ impl Parts {
         }
         let given = |key: &str| self.measure_origins.contains_key(key);
         let checked = measure::check(&self.measure, if shared { loads as u64 } else { 1 })
+            .and_then(|()| slo::check(&self.measure.slo, workloads).map_err(|fault| (slo::KEY, fault)))
             .and_then(|()| measure::check_writes(&self.measure, writes, given))
             .map_err(|(key, fault)| match self.measure_origins.get(key) {
                 Some(origin) => origin.error(key, fault),

@@ -4,6 +4,7 @@
 use super::error::Fault;
 use super::media::size_of;
 use super::precondition;
+use super::slo;
 use super::{MeasureSpec, Precondition, Regime, SteadyLimit};
 use iotax_units as units;
 
@@ -125,6 +126,13 @@ pub const KEYS: &[KeyDef] = &[
         value: "P,...",
         help: "Latency percentiles that reports show in addition to p50, p99 and p99.9: p99.95,p90",
         set: |spec, word| percentiles(word).map(|all| spec.percentiles = all),
+    },
+    KeyDef {
+        name: slo::KEY,
+        value: "LEVEL",
+        help: "Latency that every stack must keep: \"p99 < 500us\", \"fdatasync p99 < 10ms\". Repeat for more. \
+            Exit code 1 when one is broken",
+        set: |spec, word| slo::parse_list(word).map(|all| spec.slo = all),
     },
 ];
 

@@ -23,6 +23,7 @@ pub mod published;
 pub mod rating;
 pub mod remote;
 pub mod ruler;
+pub mod slo;
 pub mod stacks;
 pub mod states;
 pub mod sweep;
@@ -46,6 +47,7 @@ pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
 pub use rating::{Rated, Rating};
+pub use slo::{LatencyMetric, ServiceLevel};
 pub use states::{InState, told_by};
 pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
@@ -671,6 +673,9 @@ pub struct MeasureSpec {
     /// Percentiles that reports show in addition to p50, p99 and p99.9, in order: 99.95 of `p99.95`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<f64>,
+    /// Latencies that every stack must keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slo: Vec<ServiceLevel>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -725,6 +730,7 @@ impl Default for MeasureSpec {
             fio_on_baseline: false,
             precondition: Precondition::default(),
             percentiles: Vec::new(),
+            slo: Vec::new(),
         }
     }
 }

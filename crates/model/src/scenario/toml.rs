@@ -16,7 +16,7 @@ use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
     DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, operator,
-    place, probes, profile, published, rating, table, tools,
+    place, probes, profile, published, rating, slo, table, tools,
 };
 use crate::state::State;
 use ::toml::Spanned;
@@ -524,9 +524,13 @@ impl Source<'_> {
             if !measure::names().contains(&name.as_str()) {
                 return Err(self.unknown_key(key, &measure::names()));
             }
-            let value = self.one(word)?;
-            measure::set(&mut parts.measure, name, value.get_ref())
-                .map_err(|fault| self.fault(&span, fault))?;
+            let value = match word.get_ref() {
+                Word::Many(list) if name == slo::KEY => {
+                    self.items(list)?.into_iter().map(|item| item.text).collect::<Vec<_>>().join(",")
+                }
+                _ => self.one(word)?.into_inner(),
+            };
+            measure::set(&mut parts.measure, name, &value).map_err(|fault| self.fault(&span, fault))?;
             parts.measure_origins.insert(name.clone(), self.origin(&span));
         }
         Ok(())

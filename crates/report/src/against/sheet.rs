@@ -94,7 +94,12 @@ pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
         Some(limit) => format!("{}; {}", rate.sentence, limit.sentence),
         None => rate.sentence.clone(),
     };
-    workload.stacks.iter().flat_map(|stack| &stack.rates).map(line).collect()
+    let of_stack = |stack: &StackChange| {
+        let charges = stack.charges.iter().map(|one| format!("{}; {}", one.sentence, one.limit.sentence));
+        let levels = stack.slo.iter().map(|one| one.sentence.clone());
+        stack.rates.iter().map(line).chain(charges).chain(levels).collect::<Vec<_>>()
+    };
+    workload.stacks.iter().flat_map(of_stack).collect()
 }
 
 /// Which of the two figures the verdicts are about: one line for all stacks that share the reason.

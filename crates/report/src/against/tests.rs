@@ -2,12 +2,14 @@
 
 use super::{ALL, Page, by_name};
 use iotax_analysis::against::against;
-use iotax_analysis::findings::against::Against;
+use iotax_analysis::findings::against::{Against, Limits};
 use iotax_analysis::twin;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 type Fixture = (&'static str, fn() -> Against);
+const LIMITS: Limits = Limits { rate: Some(0.05), latency: None, cpu: None };
+
 const FIXTURES: [Fixture; 6] = [
     ("slower", slower),
     ("writes", writes),
@@ -22,36 +24,36 @@ const FIXTURES: [Fixture; 6] = [
 const IN_EVERY_FORM: [&str; 2] = ["emulated", "partial"];
 
 fn slower() -> Against {
-    against(&twin::a_week_before(21), &twin::a_week_later(22, 130_000.0), Some(0.05)).unwrap()
+    against(&twin::a_week_before(21), &twin::a_week_later(22, 130_000.0), LIMITS).unwrap()
 }
 
 fn writes() -> Against {
     let mut new = twin::writes();
     new.start.id = "20260101-130000-0007".into();
     new.start.at = "2026-01-01T13:00:00Z".into();
-    against(&twin::writes(), &new, Some(0.05)).unwrap()
+    against(&twin::writes(), &new, LIMITS).unwrap()
 }
 
 fn mixed() -> Against {
     let mut new = twin::mixed();
     new.start.id = "20260101-130000-0007".into();
     new.start.at = "2026-01-01T13:00:00Z".into();
-    against(&twin::mixed(), &new, Some(0.05)).unwrap()
+    against(&twin::mixed(), &new, LIMITS).unwrap()
 }
 
 fn emulated() -> Against {
     let mut new = twin::guest();
     new.start.id = "20260101-130000-0007".into();
     new.places.iter_mut().for_each(|place| place.emulated = None);
-    against(&twin::guest(), &new, Some(0.05)).unwrap()
+    against(&twin::guest(), &new, LIMITS).unwrap()
 }
 
 fn partial() -> Against {
-    against(&twin::bill_of_seed(7), &twin::partial(), None).unwrap()
+    against(&twin::bill_of_seed(7), &twin::partial(), Limits::default()).unwrap()
 }
 
 fn plain() -> Against {
-    against(&twin::bill_of_seed(7), &twin::bill_of_seed(8), None).unwrap()
+    against(&twin::bill_of_seed(7), &twin::bill_of_seed(8), Limits::default()).unwrap()
 }
 
 /// Made once.

@@ -540,6 +540,10 @@ fn figures(workload: &WorkloadFindings, explained: bool) -> Markup {
             h3 { "Latency of " (direction) "s" }
             (table(&second, usize::MAX))
         }
+        @if let Some(flushes) = sheet::flush_latencies(workload) {
+            h3 { (capital(sheet::FLUSHES)) }
+            (table(&flushes, usize::MAX))
+        }
         @if !explained { (marks()) }
         @for one in probes::sections(workload) {
             h3 { (one.title) }
@@ -623,7 +627,11 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
             }
         }
         (plot::latencies(&curves, &words))
-        @if let Some(ratios) = ratios { h4 { (sheet::LATENCY_CHANGES) } (table(&ratios, usize::MAX)) }
+        @if let Some(ratios) = ratios {
+            h4 { (sheet::LATENCY_CHANGES) }
+            (table(&ratios, usize::MAX))
+            ul class="soft" { @for line in verdicts::tails(workload) { li { (signed(&line)) } } }
+        }
     }
 }
 

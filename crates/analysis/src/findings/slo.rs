@@ -1,0 +1,25 @@
+//! Service levels: what was asked for, and whether each stack keeps it.
+
+use super::figure::Figure;
+use iotax_stats::exceedance::ServiceVerdict;
+use serde::Serialize;
+
+/// One service level of one stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServiceLevelFinding {
+    /// The stack.
+    pub stack: String,
+    /// `read p99 < 500us`.
+    pub level: String,
+    /// Share of the I/Os that may take longer, a fraction.
+    pub allowed: f64,
+    /// Number of I/Os that took longer.
+    pub beyond: u64,
+    /// Share of the I/Os that take longer; its interval holds together with those of all service
+    /// levels of the run.
+    pub share: Figure,
+    /// What follows.
+    pub verdict: ServiceVerdict,
+    /// In words.
+    pub sentence: String,
+}

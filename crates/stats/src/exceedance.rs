@@ -1,0 +1,394 @@
+//! How many I/Os take longer than a threshold. The share of them is a ratio of totals over rounds,
+//! so that it has the interval of a rate; some 20 slow I/Os suffice. Quantiles follow by inversion
+//! (Woodruff 1952, in [`super::quantile`]).
+
+use super::ratio::{self, Ratio, Total};
+use super::{ALPHA, Refusal};
+use iotax_histogram::{Histogram, bounds, bucket_of};
+use serde::Serialize;
+
+/// I/Os that must lie beyond a threshold.
+pub const LEAST_BEYOND: u64 = 20;
+
+/// Groups of consecutive rounds that are kept apart at most; this bounds the memory of long runs.
+const MOST_GROUPS: usize = 256;
+
+/// Latencies of one stack and direction, round by round; of more than 256 rounds in groups of
+/// consecutive ones.
+#[derive(Clone, Debug, Default)]
+pub struct RoundHistograms {
+    /// `(bucket, count)` of each group, in rising order.
+    groups: Vec<Vec<(u32, u64)>>,
+    rounds: usize,
+}
+
+impl RoundHistograms {
+    /// Room for so many rounds.
+    pub fn new(rounds: usize) -> RoundHistograms {
+        RoundHistograms { groups: vec![Vec::new(); rounds.min(MOST_GROUPS)], rounds }
+    }
+
+    /// Adds the histogram of a slice of round `index` (position among the rounds, from 0).
+    pub fn add(&mut self, index: usize, slice: &Histogram) {
+        let count = self.groups.len();
+        if let Some(group) = self.groups.get_mut((index * count).checked_div(self.rounds).unwrap_or(0)) {
+            *group = merged(group, slice.sparse());
+        }
+    }
+
+    /// All rounds merged.
+    pub fn pooled(&self) -> Histogram {
+        let mut pooled = Histogram::new();
+        for (bucket, count) in self.groups.iter().flatten() {
+            pooled.record_many(bounds(*bucket as usize).0, *count);
+        }
+        pooled
+    }
+
+    /// Number of latencies.
+    pub fn count(&self) -> u64 {
+        self.groups.iter().flatten().map(|(_, count)| count).sum()
+    }
+
+    /// Number of latencies in each group, and what `of` makes of them.
+    pub(super) fn totals(&self, of: impl Fn(&[(u32, u64)]) -> f64) -> Vec<(f64, f64)> {
+        let items = |group: &[(u32, u64)]| group.iter().map(|(_, count)| *count as f64).sum();
+        self.groups.iter().map(|group| (items(group), of(group))).collect()
+    }
+}
+
+/// Merges two lists of rising buckets.
+fn merged(one: &[(u32, u64)], other: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
+    let (mut all, mut rest) = (Vec::with_capacity(one.len()), one);
+    for (bucket, count) in other {
+        let before = rest.partition_point(|(known, _)| *known < bucket);
+        all.extend_from_slice(&rest[..before]);
+        rest = &rest[before..];
+        match rest.split_first() {
+            Some(((known, more), tail)) if *known == bucket => {
+                all.push((bucket, count + more));
+                rest = tail;
+            }
+            _ => all.push((bucket, count)),
+        }
+    }
+    all.extend_from_slice(rest);
+    all
+}
+
+/// A latency to count beyond. Latencies within a bucket of the histogram count as spread evenly
+/// over it, which is less than 1/128 of their value wide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    bucket: usize,
+    /// Part of the bucket that lies beyond.
+    part: f64,
+}
+
+impl Threshold {
+    /// The latency of so many nanoseconds.
+    pub fn at(ns: u64) -> Threshold {
+        let bucket = bucket_of(ns);
+        let (low, high) = bounds(bucket);
+        Threshold { bucket, part: (high - ns + 1) as f64 / ((high - low) as f64 + 1.0) }
+    }
+
+    /// The latency that this share of all I/Os exceeds; `None` of an empty histogram.
+    pub fn exceeded_by(pooled: &Histogram, share: f64) -> Option<Threshold> {
+        let wanted = share.clamp(0.0, 1.0) * pooled.count() as f64;
+        let mut below = pooled.count() as f64 - wanted;
+        for (bucket, count) in pooled.sparse() {
+            let count = count as f64;
+            if count >= below {
+                return Some(Threshold { bucket: bucket as usize, part: 1.0 - below / count });
+            }
+            below -= count;
+        }
+        None
+    }
+
+    /// In nanoseconds.
+    pub fn ns(self) -> f64 {
+        let (low, high) = bounds(self.bucket);
+        high as f64 + 1.0 - self.part * ((high - low) as f64 + 1.0)
+    }
+
+    /// Number of latencies beyond it.
+    fn beyond(self, counts: &[(u32, u64)]) -> f64 {
+        let from = counts.partition_point(|(bucket, _)| (*bucket as usize) < self.bucket);
+        let weighed = |(bucket, count): &(u32, u64)| match *bucket as usize == self.bucket {
+            true => self.part * *count as f64,
+            false => *count as f64,
+        };
+        counts[from..].iter().map(weighed).sum()
+    }
+
+    /// I/Os of each round, and those of them beyond.
+    fn series(self, side: &RoundHistograms) -> Vec<(f64, f64)> {
+        side.totals(|counts| self.beyond(counts))
+    }
+}
+
+/// I/Os of a stack beyond a threshold.
+pub fn number_beyond(side: &RoundHistograms, threshold: Threshold) -> f64 {
+    threshold.series(side).iter().map(|(_, beyond)| beyond).sum()
+}
+
+/// The share of a stack's I/Os beyond a threshold. Of several strata it is the geometric mean of
+/// their shares, each with residuals of its own.
+///
+/// # Errors
+/// [`Refusal`] below 16 rounds, or with fewer than [`LEAST_BEYOND`] I/Os beyond it.
+pub fn share(strata: &[&RoundHistograms], threshold: Threshold) -> Result<Ratio, Refusal> {
+    let series: Vec<Vec<(f64, f64)>> = strata.iter().map(|side| threshold.series(side)).collect();
+    enough(&series)?;
+    ratio::stratified(&series).map_err(|reason| thin(reason, &series))
+}
+
+/// The share of B's I/Os beyond one threshold over the share of A's beyond another (mostly the same
+/// one), paired by rounds.
+///
+/// # Errors
+/// As [`share`], of either side.
+pub fn share_ratio(strata: &[[RoundHistograms; 2]], thresholds: [Threshold; 2]) -> Result<Ratio, Refusal> {
+    let series = |at: usize| strata.iter().map(|pair| thresholds[at].series(&pair[at])).collect::<Vec<_>>();
+    let (a, b) = (series(0), series(1));
+    enough(&a)?;
+    enough(&b)?;
+    let total = |(items, sum): &(f64, f64)| Total { items: *items, sum: *sum };
+    let paired: Vec<Vec<(Total, Total)>> =
+        a.iter().zip(&b).map(|(a, b)| a.iter().map(total).zip(b.iter().map(total)).collect()).collect();
+    ratio::of_means(&paired).map_err(|reason| thin(reason, &b))
+}
+
+fn enough(series: &[Vec<(f64, f64)>]) -> Result<(), Refusal> {
+    let rounds: usize = series.iter().map(Vec::len).sum();
+    match beyond(series) {
+        _ if rounds < super::spread::BATCHES => Err(Refusal::TooFewRounds { have: rounds }),
+        have if have < LEAST_BEYOND => Err(Refusal::ThinTail { have }),
+        _ => Ok(()),
+    }
+}
+
+/// A hair is added, since a threshold that 20 I/Os exceed has parts of a bucket in it.
+fn beyond(series: &[Vec<(f64, f64)>]) -> u64 {
+    (series.iter().flatten().map(|(_, beyond)| beyond).sum::<f64>() + 1e-6) as u64
+}
+
+/// A stratum without a slow I/O is a thin tail.
+fn thin(reason: Refusal, series: &[Vec<(f64, f64)>]) -> Refusal {
+    match reason {
+        Refusal::IdleBaseline | Refusal::IdleStack => Refusal::ThinTail { have: beyond(series) },
+        other => other,
+    }
+}
+
+/// What a service level ("99 % of the reads are below 500 us") came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceVerdict {
+    /// Surely fewer I/Os than allowed lie beyond.
+    Kept,
+    /// Surely more.
+    Broken,
+    /// Neither.
+    Unresolved,
+}
+
+impl ServiceVerdict {
+    /// `kept`, `broken` or `unresolved`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ServiceVerdict::Kept => "kept",
+            ServiceVerdict::Broken => "broken",
+            ServiceVerdict::Unresolved => "unresolved",
+        }
+    }
+}
+
+/// A share with its interval, which may begin at zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TailShare {
+    /// Share of the I/Os beyond the threshold.
+    pub share: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// Number of I/Os beyond.
+    pub beyond: f64,
+    /// Number of I/Os.
+    pub ios: u64,
+}
+
+impl TailShare {
+    /// Estimates the share beyond a threshold, with an interval that holds together with those of
+    /// all `many` of its kind. Where fewer than [`LEAST_BEYOND`] I/Os lie beyond, the upper bound
+    /// is that of the lower threshold beyond which so many do, and the lower bound is zero.
+    ///
+    /// # Errors
+    /// [`Refusal`] below 16 rounds, or of fewer than [`LEAST_BEYOND`] I/Os.
+    pub fn of(side: &RoundHistograms, threshold: Threshold, many: usize) -> Result<TailShare, Refusal> {
+        let (ios, beyond) = (side.count(), number_beyond(side, threshold));
+        let confidence = 1.0 - ALPHA / many.max(1) as f64;
+        let (low, high) = match share(&[side], threshold) {
+            Ok(found) => found.bounds_at(confidence),
+            Err(Refusal::ThinTail { .. }) => {
+                let least = LEAST_BEYOND as f64 / ios.max(1) as f64;
+                let lower = Threshold::exceeded_by(&side.pooled(), least)
+                    .filter(|_| least <= 1.0)
+                    .ok_or(Refusal::ThinTail { have: ios })?;
+                (0.0, share(&[side], lower)?.bounds_at(confidence).1)
+            }
+            Err(reason) => return Err(reason),
+        };
+        Ok(TailShare { share: beyond / ios as f64, low, high: high.min(1.0), beyond, ios })
+    }
+
+    /// The verdict where this share of all I/Os may lie beyond.
+    pub fn verdict(&self, allowed: f64) -> ServiceVerdict {
+        match () {
+            () if self.high < allowed => ServiceVerdict::Kept,
+            () if self.low > allowed => ServiceVerdict::Broken,
+            () => ServiceVerdict::Unresolved,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Noise;
+
+    /// Latencies around 100 us of 64 rounds, of which this share is around 1 ms. Rounds come in
+    /// pairs, and in one pair of eight there are `burst` times as many.
+    fn bursts(noise: &mut Noise, ios: usize, slow: f64, burst: f64) -> RoundHistograms {
+        let mut side = RoundHistograms::new(64);
+        let mut is_burst = false;
+        for round in 0..64 {
+            if round % 2 == 0 {
+                is_burst = noise.uniform() < 0.125;
+            }
+            let share = slow / (0.875 + 0.125 * burst) * if is_burst { burst } else { 1.0 };
+            let mut slice = Histogram::new();
+            for _ in 0..ios {
+                let mode = if noise.uniform() < share { 1e6 } else { 1e5 };
+                slice.record((mode * (0.1 * noise.normal()).exp()) as u64);
+            }
+            side.add(round, &slice);
+        }
+        side
+    }
+
+    fn side(noise: &mut Noise, ios: usize, slow: f64) -> RoundHistograms {
+        bursts(noise, ios, slow, 4.0)
+    }
+
+    const EDGE: u64 = 400_000;
+
+    #[test]
+    fn thresholds_part_a_bucket() {
+        let mut one = Histogram::new();
+        (0..1000).for_each(|at| one.record(1_000_000 + 10 * at));
+        for share in [0.001, 0.01, 0.5, 0.99] {
+            let at = Threshold::exceeded_by(&one, share).unwrap();
+            let truth = 1_010_000.0 - 10_000.0 * share;
+            assert!((at.ns() / truth - 1.0).abs() < 0.004, "{share}: {} {truth}", at.ns());
+            assert!((at.beyond(&one.sparse().collect::<Vec<_>>()) - 1000.0 * share).abs() < 1e-6);
+            assert!((Threshold::at(at.ns() as u64).ns() - at.ns()).abs() < 1.0);
+        }
+        assert_eq!(Threshold::exceeded_by(&Histogram::new(), 0.5), None);
+        let [low, high] =
+            [0, 2_000_000].map(|ns| Threshold::at(ns).beyond(&[(bucket_of(1_000_000) as u32, 7)]));
+        assert_eq!([low, high], [7.0, 0.0]);
+    }
+
+    #[test]
+    fn rounds_are_merged_in_any_order_and_grouped_where_they_are_many() {
+        let mut noise = Noise::new(3);
+        let slices: Vec<Histogram> = (0..1000).map(|_| side(&mut noise, 1, 0.1).pooled()).collect();
+        let (mut one, mut other) = (RoundHistograms::new(1000), RoundHistograms::new(1000));
+        slices.iter().enumerate().for_each(|(at, slice)| one.add(at, slice));
+        slices.iter().enumerate().rev().for_each(|(at, slice)| other.add(at, slice));
+        assert_eq!((one.groups.len(), one.count()), (256, 64_000));
+        assert_eq!(one.groups, other.groups);
+        assert_eq!(
+            one.pooled(),
+            slices.iter().fold(Histogram::new(), |mut all, one| {
+                all.merge(one);
+                all
+            })
+        );
+        let mut none = RoundHistograms::new(0);
+        none.add(0, &slices[0]);
+        assert_eq!(none.count(), 0);
+    }
+
+    #[test]
+    fn shares_and_their_ratios_are_covered() {
+        let (runs, edge) = (400, Threshold::at(EDGE));
+        let (mut one, mut both, mut width) = (0, 0, 0.0);
+        for seed in 0..runs {
+            let mut noise = Noise::new(seed);
+            let [a, b] = [0.02, 0.04].map(|slow| side(&mut noise, 40, slow));
+            let holds = |found: &Ratio, truth: f64| u64::from(found.low < truth && truth < found.high);
+            one += holds(&share(&[&a], edge).unwrap(), 0.02);
+            let found = share_ratio(&[[a, b]], [edge; 2]).unwrap();
+            both += holds(&found, 2.0);
+            width += found.half_width() / runs as f64;
+        }
+        for (what, held) in [("share", one), ("ratio", both)] {
+            let share = held as f64 / runs as f64;
+            assert!((0.91..=0.99).contains(&share), "the {what} of some 51 slow I/Os is covered in {share}");
+        }
+        assert!(width < 0.7, "half-width {width}");
+    }
+
+    #[test]
+    fn what_a_stratum_gives_to_a_side_cancels() {
+        // Files swapped at half time: one has twice as many slow I/Os, and the stack half as many more.
+        let mut noise = Noise::new(9);
+        let mut pair = |slow: [f64; 2]| slow.map(|slow| bursts(&mut noise, 400, slow, 1.0));
+        let strata = [pair([0.02, 0.06]), pair([0.04, 0.03])];
+        let found = share_ratio(&strata, [Threshold::at(EDGE); 2]).unwrap();
+        assert!(found.low < 1.5 && 1.5 < found.high && found.half_width() < 0.3, "{found:?}");
+    }
+
+    #[test]
+    fn a_service_level_at_its_edge_is_seldom_called() {
+        let calls = |slow: f64, ios: usize, many: usize| {
+            let (mut kept, mut broken) = (0, 0);
+            for seed in 0..300 {
+                let found = TailShare::of(&side(&mut Noise::new(seed), ios, slow), Threshold::at(EDGE), many);
+                match found.unwrap().verdict(0.01) {
+                    ServiceVerdict::Kept => kept += 1,
+                    ServiceVerdict::Broken => broken += 1,
+                    ServiceVerdict::Unresolved => {}
+                }
+            }
+            [kept, broken]
+        };
+        let [kept, broken] = calls(0.01, 100, 1);
+        assert!((1..24).contains(&(kept + broken)), "false in {kept} and {broken} of 300");
+        let [kept, broken] = calls(0.01, 100, 8);
+        assert!(kept + broken <= 6, "of eight: false in {kept} and {broken} of 300");
+        assert!(calls(0.002, 100, 1)[0] > 220 && calls(0.03, 100, 1)[1] > 290);
+        // A fifth of the I/Os: 13 may lie beyond, which no interval follows from; far more settle it.
+        assert_eq!(calls(0.0, 20, 1), [0, 0]);
+        assert!(calls(0.05, 20, 1)[1] > 280);
+    }
+
+    #[test]
+    fn no_slow_io_at_all_keeps_a_level_where_enough_were_counted() {
+        let fast = side(&mut Noise::new(4), 100, 0.0);
+        let found = TailShare::of(&fast, Threshold::at(EDGE), 1).unwrap();
+        assert_eq!((found.beyond, found.low, found.verdict(0.01)), (0.0, 0.0, ServiceVerdict::Kept));
+        assert!((20.0 / 6400.0..40.0 / 6400.0).contains(&found.high), "{found:?}");
+        assert_eq!(found.verdict(0.001), ServiceVerdict::Unresolved);
+        let mut few = RoundHistograms::new(16);
+        few.add(3, &Histogram::new());
+        assert_eq!(TailShare::of(&few, Threshold::at(EDGE), 1), Err(Refusal::ThinTail { have: 0 }));
+        let short = RoundHistograms::new(15);
+        assert_eq!(TailShare::of(&short, Threshold::at(EDGE), 1), Err(Refusal::TooFewRounds { have: 15 }));
+    }
+}
