@@ -146,7 +146,7 @@ pub struct Bench<'a> {
     pub turns: Turns,
     /// How often workers were placed anew.
     pub placed: u64,
-    /// Workers as they are in the record.
+    /// Workers of this offer as they are in the record.
     pub recorded: Vec<WorkerUp>,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
@@ -297,6 +297,7 @@ impl Bench<'_> {
     /// When one cannot be made, a peer is lost, or a clock ran too far apart since.
     pub fn prepare(&mut self, offered: Offered) -> Result<()> {
         self.offered = offered;
+        self.recorded.clear();
         self.despite_losses(|bench| {
             bench.compare_clocks()?;
             (0..bench.ready.len()).try_for_each(|worker| bench.prepare_worker(worker))

@@ -491,7 +491,7 @@ fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
             (ServiceVerdict::Kept, ServiceVerdict::Kept, Call::Passes),
         ]
     );
-    assert!(found.fails() && found.result.unwrap().starts_with("service levels: fails; of "));
+    assert!(found.fails() && found.result.as_ref().unwrap().starts_with("service levels: fails; of "));
     let said = &stack(&found, "loop").slo[0].sentence;
     assert!(
         said.starts_with("loop breaks read p50 < ") && said.ends_with("; kept in the old run: fails"),
