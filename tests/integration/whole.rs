@@ -374,7 +374,7 @@ fn reads_in_one_place_take_turns_and_their_latencies_are_those_of_one_at_a_time(
         of.filter(|slice| slice["purpose"].as_str().unwrap_or("plain") == purpose).count()
     };
     assert!(in_series("plain") > 10 && in_series("matched") > 4, "{}", in_series("matched"));
-    assert_eq!(series.len() * 2, ["plain", "long", "matched"].map(in_series).iter().sum::<usize>());
+    assert_eq!(series.len() * 2, ["pilot", "plain", "long", "matched"].map(in_series).iter().sum::<usize>());
     assert_eq!(rig.records("matched").pop().unwrap()["rate_iops"], Value::Null);
     assert_eq!(rig.records("transient").len(), 4, "of each stack at depth 4 and at 1");
     // Held back as long again as each took.

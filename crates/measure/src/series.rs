@@ -43,6 +43,7 @@ const LEAST_BUDGET_FOR_PILOTS_NS: u64 = 5_000_000_000;
 const LEAST_DISCARD_NS: f64 = 100e3;
 /// A window is so many times as long as what is discarded before it.
 const WINDOW_OF_DISCARD: f64 = 4.0;
+const MOST_DISCARD_NS: f64 = LONGEST_WINDOW_NS / WINDOW_OF_DISCARD;
 /// A series takes about so long, nanoseconds: several times the memory of the noise, and short enough for Ctrl-C.
 const SERIES_NS: f64 = 125e6;
 /// How many times as long the slices of a long series are.
@@ -266,6 +267,9 @@ impl Visit<'_> {
         // By Little's law: the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
         let mut discard_ns = (DISCARDED_STARTS * turn_ns).max(LEAST_DISCARD_NS);
+        if turn_ns <= MOST_DISCARD_NS {
+            discard_ns = discard_ns.min(MOST_DISCARD_NS);
+        }
         let mut why = match asked_ns {
             Some(asked_ns) => self.why_fixed(asked_ns),
             None => "the shortest in which a refilled queue settles".to_owned(),
@@ -284,7 +288,7 @@ impl Visit<'_> {
             // Of a start that is long against the slice too little was seen.
             let seen = needed_ns < 2.0 * discard_ns;
             // What is lost beyond that, slices eight times as long show.
-            discard_ns = needed_ns.min(LONGEST_WINDOW_NS / WINDOW_OF_DISCARD);
+            discard_ns = needed_ns.min(MOST_DISCARD_NS);
             if asked_ns.is_none() {
                 let name = &self.bench.ready[stack].stack;
                 why = format!("{name} loses {} at the start of each", show_ns(lost_ns));
