@@ -68,7 +68,10 @@ fn designs(outcomes: &[Outcome]) -> Vec<(String, f64)> {
             Pattern::Mirror => "ABBA",
             Pattern::Double => "ABBABAAB",
         };
-        format!("{order} of {:.2} s", outcome.design.slice_s)
+        match outcome.design.slice_s {
+            short_s if short_s < 0.02 => format!("{order} of {:.1} ms", 1000.0 * short_s),
+            slice_s => format!("{order} of {slice_s:.2} s"),
+        }
     };
     let mut all: Vec<(String, f64)> = shares(outcomes.iter().map(word), outcomes.len()).into_iter().collect();
     all.sort_by(|one, two| two.1.total_cmp(&one.1));

@@ -158,6 +158,8 @@ fn figure(value: f64, unit: Unit) -> String {
         Unit::Share => format!("{:.2} %", 100.0 * value),
         Unit::Seconds => format!("{value:.2} s"),
         Unit::Ratio => format!("{value:.4}"),
+        Unit::Points => format!("{:+.3} pt", 100.0 * value),
+        Unit::Micros => format!("{:.3} us", 1e6 * value),
     }
 }
 
