@@ -1,5 +1,5 @@
-//! Simulations behind docs/decisions/short-slices.md: a cost that drifts, lengths of a series, what a slice
-//! discards. `cargo run --release -p iotax-stats --example short_slices [REPETITIONS]`.
+//! Simulations behind docs/decisions/short-slices.md: a cost that drifts, lengths of a series, the
+//! least time, what a slice discards. `cargo run --release -p iotax-stats --example short_slices [REPETITIONS]`.
 
 use iotax_stats::noise::Noise;
 use iotax_stats::rounds::{Part, RoundKind, Value};
@@ -8,10 +8,11 @@ use iotax_stats::selfcheck::short::machine::SlowStart;
 use iotax_stats::selfcheck::short::{PLAN, SeriesPlan, SeriesRun, run_series};
 use iotax_stats::stop::StopSpec;
 use iotax_stats::visits;
+use iotax_units::median;
 
 const COST: f64 = 0.02;
 const ZONE: f64 = 0.02;
-const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 6.0, budget_s: 60.0 };
+const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 6.0, budget_s: 30.0 };
 /// Four seconds of load.
 const FOUR: StopSpec = StopSpec { precision: 0.0, min_time_s: 4.0, budget_s: 4.0 };
 
@@ -20,7 +21,7 @@ const FOUR: StopSpec = StopSpec { precision: 0.0, min_time_s: 4.0, budget_s: 4.0
 struct Tally {
     errors: Vec<f64>,
     covered: usize,
-    half_width: f64,
+    half_widths: Vec<f64>,
     took_s: f64,
     refused: usize,
 }
@@ -29,7 +30,7 @@ impl Tally {
     fn add(&mut self, log_error: f64, half_width: f64, covered: bool) {
         self.errors.push(log_error);
         self.covered += usize::from(covered);
-        self.half_width += half_width;
+        self.half_widths.push(half_width);
     }
 
     fn row(&self) -> String {
@@ -41,7 +42,7 @@ impl Tally {
             100.0 * self.covered as f64 / n,
             100.0 * mean,
             100.0 * deviation,
-            100.0 * self.half_width / n,
+            100.0 * median(self.half_widths.iter().copied()),
             self.took_s / n,
             100.0 * self.refused as f64 / n
         )
@@ -100,7 +101,7 @@ fn by_blocks(run: &SeriesRun, truth: f64, tally: &mut Tally) {
     }
 }
 
-const HEAD: &str = "covers | bias, points | sd | half-width | machine time | refused";
+const HEAD: &str = "covers | bias, points | sd | median half-width | machine time | refused";
 
 fn drifts(reps: u64) {
     println!("A cost that drifts, 4 s of load | interval over | {HEAD}");
@@ -138,10 +139,22 @@ fn lengths(reps: u64) {
     }
 }
 
+fn least_times(reps: u64) {
+    println!("\nAt least | noise | {HEAD}");
+    for name in ["memory 1 s of B", "stalls of B", "heavy tails of B"] {
+        for min_time_s in [6.0, 10.0, 20.0, 40.0] {
+            let stop = StopSpec { min_time_s, ..STOP };
+            let found = repeat(reps, (&source(name), None, COST), (&PLAN, &stop), by_rounds);
+            println!("{min_time_s} s | {name} | {}", found.row());
+        }
+    }
+}
+
 fn discards(reps: u64) {
     println!("\nDiscarded turns | start of B | {HEAD}");
     let slow = |amplitude, time_s| Some(SlowStart { amplitude, time_s });
     for (name, start, cost) in [
+        ("memory 20 ms", slow(0.5, 0.03e-3), COST),
         ("memory 20 ms", slow(1.0, 0.1e-3), COST),
         ("memory 20 ms", slow(0.2, 0.5e-3), COST),
         ("memory 20 ms", slow(0.05, 2e-3), COST),
@@ -152,7 +165,7 @@ fn discards(reps: u64) {
             let plan = SeriesPlan { discarded_turns, ..PLAN };
             let found = repeat(reps, (&source(name), start, cost), (&plan, &STOP), by_rounds);
             let start = start.map_or("waves".to_owned(), |slow| {
-                format!("{:.0} %, {:.1} ms", 100.0 * slow.amplitude, 1000.0 * slow.time_s)
+                format!("{:.0} %, {:.2} ms", 100.0 * slow.amplitude, 1000.0 * slow.time_s)
             });
             println!("{discarded_turns} | {name}, cost {:.0} %, {start} | {}", 100.0 * cost, found.row());
         }
@@ -163,5 +176,6 @@ fn main() {
     let reps = std::env::args().nth(1).and_then(|reps| reps.parse().ok()).unwrap_or(1000);
     drifts(reps);
     lengths(reps);
+    least_times(reps);
     discards(reps);
 }

@@ -1,7 +1,7 @@
 //! What lies behind the lines: how one kind of noise went at one cost, summed over its repetitions.
 
 use super::cell::{Cell, Outcome, StatedVerdict};
-use crate::pilot::Pattern;
+use crate::pilot::{self, Pattern};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ fn designs(outcomes: &[Outcome]) -> Vec<(String, f64)> {
             Pattern::Double => "ABBABAAB",
         };
         match outcome.design.slice_s {
-            short_s if short_s < 0.02 => format!("{order} of {:.1} ms", 1000.0 * short_s),
+            short_s if short_s < pilot::SLICE_S => format!("{order} in series"),
             slice_s => format!("{order} of {slice_s:.2} s"),
         }
     };

@@ -177,8 +177,6 @@ fn cell(source: &Source, cost: f64, stop: StopSpec) -> Cell {
 }
 
 const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 300.0 };
-/// Three seconds of load for each stack, as for stacks that take turns.
-const SHORT_STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 6.0, budget_s: 60.0 };
 /// The time of two runs of 60 s.
 const FIXED: StopSpec = StopSpec { precision: 0.0, min_time_s: 120.0, budget_s: 120.0 };
 const MATRIX_WORKLOADS: usize = 6;
@@ -218,7 +216,7 @@ impl Plan {
     fn add_short_source(&mut self, source: &ShortSource) {
         for cost in source.costs() {
             let part = Part::Short(source.class(), *cost);
-            self.add(part, cell(&Source::Short(source.clone()), *cost, SHORT_STOP));
+            self.add(part, cell(&Source::Short(source.clone()), *cost, source.stop()));
         }
     }
 

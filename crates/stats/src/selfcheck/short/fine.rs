@@ -25,7 +25,12 @@ pub struct FineSeries {
 }
 
 /// The series that come with iotax.
-pub const SHIPPED: &[(&str, &str)] = &[];
+pub const SHIPPED: &[(&str, &str)] = &[
+    ("fine-file-1", include_str!("../series/file-1.fine")),
+    ("fine-file-1-busy", include_str!("../series/file-1-busy.fine")),
+    ("fine-loop-1", include_str!("../series/loop-1.fine")),
+    ("fine-file-32", include_str!("../series/file-32.fine")),
+];
 
 /// Returns the counts as they are kept in a file.
 pub fn text(what: &str, depth: u32, bin_us: u64, counts: &[u64]) -> String {

@@ -5,6 +5,7 @@ use super::super::signal::{Constant, Episodes, Replay, Signal, Stalls, Walk};
 use super::fine::FineSeries;
 use super::machine::{BinnedSignal, Service, ShortMachine, SlowStart};
 use crate::noise::Noise;
+use crate::stop::StopSpec;
 use std::sync::Arc;
 
 /// One kind.
@@ -32,7 +33,7 @@ const ONE: &[f64] = &[0.02];
 
 /// Quiet time and disturbed time, seconds, and level of what only the stack meets.
 type Turns = (f64, f64, f64);
-const HELPER: Turns = (0.38, 0.02, 0.4);
+const HELPER: Turns = (0.095, 0.005, 0.6);
 /// Time between stalls and their length, seconds.
 const STALLS: (f64, f64) = (1.0, 0.005);
 /// Standard deviation of a cost that drifts.
@@ -47,15 +48,15 @@ fn none() -> f64 {
     1.0
 }
 
-/// A level of the machine that wanders by a quarter.
-fn shared_walk(noise: &mut Noise, machine: &mut ShortMachine, memory_s: f64) {
-    let walk = Walk::remembering(noise.fork(), SHARED, memory_s);
-    machine.shared = BinnedSignal::new(walk, mean_of_walk(SHARED));
+/// A level of the machine that wanders.
+fn shared_walk(noise: &mut Noise, machine: &mut ShortMachine, deviation: f64, memory_s: f64) {
+    let walk = Walk::remembering(noise.fork(), deviation, memory_s);
+    machine.shared = BinnedSignal::new(walk, mean_of_walk(deviation));
 }
 
 /// The noise of a quiet virtual machine.
 fn vm(noise: &mut Noise, machine: &mut ShortMachine) {
-    shared_walk(noise, machine, 0.02);
+    shared_walk(noise, machine, SHARED, 0.02);
 }
 
 /// What only stack 1 meets, on such a machine.
@@ -88,13 +89,13 @@ pub const ALL: &[ShortKind] = &[
     ShortKind { name: "service times", help: "each I/O by itself, nothing else", ..KIND },
     ShortKind {
         name: "memory 1 ms",
-        help: "a level that wanders by 25 % and remembers 1 ms",
-        make: |noise, machine| shared_walk(noise, machine, 0.001),
+        help: "a level that wanders by 15 % and remembers 1 ms",
+        make: |noise, machine| shared_walk(noise, machine, 0.15, 0.001),
         ..KIND
     },
     ShortKind {
         name: "memory 20 ms",
-        help: "the same, and it remembers 20 ms, as a quiet virtual machine does",
+        help: "a level that wanders by 25 % and remembers 20 ms, as a quiet virtual machine has it",
         costs: EVERY,
         make: vm,
         ..KIND
@@ -102,18 +103,18 @@ pub const ALL: &[ShortKind] = &[
     ShortKind {
         name: "memory 1 s",
         help: "the same, and it remembers 1 s",
-        make: |noise, machine| shared_walk(noise, machine, 1.0),
+        make: |noise, machine| shared_walk(noise, machine, SHARED, 1.0),
         ..KIND
     },
     ShortKind {
         name: "memory 60 s",
         help: "the same, and it remembers 60 s",
-        make: |noise, machine| shared_walk(noise, machine, 60.0),
+        make: |noise, machine| shared_walk(noise, machine, SHARED, 60.0),
         ..KIND
     },
     ShortKind {
         name: "heavy tails",
-        help: "one of 1,000 I/Os takes ten times as long and more",
+        help: "one of 1,000 I/Os takes six times as long and more",
         make: |noise, machine| {
             vm(noise, machine);
             machine.service = [Service::Heavy(1); 2];
@@ -167,7 +168,7 @@ pub const ALL: &[ShortKind] = &[
     },
     ShortKind {
         name: "heavy tails of B",
-        help: "only B: one of 1,000 I/Os takes ten times as long and more",
+        help: "only B: one of 1,000 I/Os takes six times as long and more",
         class: Class::Own,
         costs: ONE,
         make: |noise, machine| {
@@ -179,7 +180,7 @@ pub const ALL: &[ShortKind] = &[
     },
     ShortKind {
         name: "slow helper of B",
-        help: "only B: two fifths of the rate for 20 ms, every 0.4 s",
+        help: "only B: three fifths of the rate for 5 ms, every 0.1 s",
         class: Class::Own,
         costs: ONE,
         make: |noise, machine| {
@@ -203,18 +204,18 @@ pub const ALL: &[ShortKind] = &[
     },
     ShortKind {
         name: "slow start of B",
-        help: "only B: the first I/Os after a switch take twice as long, for 0.1 ms",
+        help: "only B: the first I/O after a switch takes half as long again",
         class: Class::Own,
         costs: ONE,
         make: |noise, machine| {
             vm(noise, machine);
-            machine.start = Some(SlowStart { amplitude: 1.0, time_s: 0.1e-3 });
+            machine.start = Some(SlowStart { amplitude: 0.5, time_s: 0.03e-3 });
         },
         ..KIND
     },
     ShortKind {
         name: "slower start of B",
-        help: "only B: they take a fifth longer, for 0.5 ms; longer than what is discarded",
+        help: "only B: I/Os take a fifth longer after a switch, for 0.5 ms; more than what is discarded",
         class: Class::Hard,
         costs: ONE,
         make: |noise, machine| {
@@ -283,6 +284,13 @@ impl ShortSource {
             ShortSource::MadeUp(kind) => kind.costs,
             ShortSource::Fine(_) => TWO,
         }
+    }
+
+    /// When measuring stops: after three seconds of load for each stack at the earliest, as where stacks take turns.
+    pub fn stop(&self) -> StopSpec {
+        // Recorded noise is of a busy machine; what counts is what is said after some seconds.
+        let budget_s = if matches!(self, ShortSource::Fine(_)) { 10.0 } else { 30.0 };
+        StopSpec { precision: 0.01, min_time_s: 6.0, budget_s }
     }
 
     /// The true ratio of a stack with that cost.

@@ -76,7 +76,8 @@ impl Table<'_> {
 
     fn short_power(&self) -> Vec<SelfcheckLine> {
         let said = |said: StatedVerdict| {
-            let all = self.short_shared(0.02).flat_map(|(_, outcomes)| firsts(outcomes));
+            let all = self.short_shared(0.02).filter(|(cell, _)| cell.source.recorded().is_none());
+            let all = all.flat_map(|(_, outcomes)| firsts(outcomes));
             share(all.map(move |one| one.said == said), self.reps)
         };
         let refused = self.short_cells(|class, _| class == Class::Shared);

@@ -52,7 +52,7 @@ pub enum Service {
     Constant,
     /// Seven tenths are fixed, the rest is exponential.
     Even,
-    /// The same, and so many of 1,024 I/Os take longer by ten times the mean and more (Pareto with exponent 2.5).
+    /// The same, and so many of 1,024 I/Os take longer by six times the mean and more (Pareto with exponent 2.5).
     Heavy(u64),
 }
 
@@ -64,7 +64,7 @@ static EVEN: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..n).map(|i| 0.7 + 0.3 * of(i) / mean).collect()
 });
 const PARETO: f64 = 2.5;
-const PARETO_LEAST: f64 = 10.0;
+const PARETO_LEAST: f64 = 6.0;
 
 impl Service {
     /// Mean, in units of the mean of an even one.

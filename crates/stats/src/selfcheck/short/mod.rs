@@ -33,6 +33,8 @@ pub const PLAN: SeriesPlan = SeriesPlan { series_s: 0.125, discarded_turns: 3.0,
 
 const LEAST_DISCARD_S: f64 = 1e-4;
 const LEAST_WINDOW_S: f64 = 1e-3;
+/// Real runs measure slower stacks slice by slice.
+const LONGEST_WINDOW_S: f64 = 20e-3;
 const WINDOW_OF_DISCARD: f64 = 4.0;
 /// How many times as long the slices of a long series are, and one of how many series is one.
 const LONG_TIMES: u32 = 8;
@@ -66,7 +68,7 @@ pub fn run_series(machine: &mut ShortMachine, plan: &SeriesPlan, stop: &StopSpec
     let slowest = warm.iter().map(|part| part.amount / part.seconds).fold(f64::INFINITY, f64::min);
     let turn_s = f64::from(machine.depth) / slowest.max(1.0);
     let discard_s = (plan.discarded_turns * turn_s).max(LEAST_DISCARD_S);
-    let window_s = LEAST_WINDOW_S.max(WINDOW_OF_DISCARD * discard_s);
+    let window_s = (WINDOW_OF_DISCARD * discard_s).clamp(LEAST_WINDOW_S, LONGEST_WINDOW_S);
     let orders = (plan.series_s / (2.0 * stacks as f64 * (window_s + discard_s))).ceil().max(1.0) as u32;
     let mut trial = Trial::new(trial_spec(stacks, seed), &[]);
     let mut run = SeriesRun { rounds: Vec::new(), took_s: machine.at_s, window_s };
