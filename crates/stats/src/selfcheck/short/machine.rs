@@ -57,12 +57,12 @@ pub enum Service {
 }
 
 /// Quantiles of `Service::Even`, whose mean is 1.
-static EVEN: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let n = 1024;
-    let of = |i: usize| -(1.0 - (i as f64 + 0.5) / n as f64).ln();
-    let mean = (0..n).map(of).sum::<f64>() / n as f64;
-    (0..n).map(|i| 0.7 + 0.3 * of(i) / mean).collect()
+static EVEN: LazyLock<[f64; QUANTILES]> = LazyLock::new(|| {
+    let of = |i: usize| -(1.0 - (i as f64 + 0.5) / QUANTILES as f64).ln();
+    let mean = (0..QUANTILES).map(of).sum::<f64>() / QUANTILES as f64;
+    std::array::from_fn(|i| 0.7 + 0.3 * of(i) / mean)
 });
+const QUANTILES: usize = 1024;
 const PARETO: f64 = 2.5;
 const PARETO_LEAST: f64 = 6.0;
 
@@ -77,7 +77,7 @@ impl Service {
 
     fn draw(self, noise: &mut Noise) -> f64 {
         let bits = noise.bits();
-        let even = EVEN[bits as usize % EVEN.len()];
+        let even = EVEN[bits as usize % QUANTILES];
         match self {
             Service::Constant => 1.0,
             Service::Heavy(of_1024) if (bits >> 32) % 1024 < of_1024 => {
