@@ -1,5 +1,6 @@
-//! Records how many I/Os complete in each millisecond of a load (half of one at a larger depth), for the
-//! replays of `selfcheck stats`: `fine_series TARGET DEPTH SECONDS WHAT > NAME.fine`. It only reads.
+//! Records how many I/Os complete in each millisecond of a load (half of one at a larger depth),
+//! for the replays of `selfcheck stats`: `fine_series TARGET DEPTH SECONDS WHAT > NAME.fine`. It
+//! only reads.
 
 use iotax_load::{Job, Rw, SeriesSpec, ShortLength, TargetSpec, Worker, run_series};
 use iotax_stats::selfcheck::short::fine;

@@ -70,6 +70,13 @@ pub struct AddedTime {
     pub half_width_s: f64,
 }
 
+impl AddedTime {
+    /// Whether the interval holds the truth.
+    pub fn is_covered(&self) -> bool {
+        self.off_s.abs() <= self.half_width_s
+    }
+}
+
 /// A verdict without its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatedVerdict {

@@ -37,7 +37,7 @@ pub enum Unit {
     Seconds,
     /// A bare ratio.
     Ratio,
-    /// A difference of shares, printed in percentage points with its sign.
+    /// A difference of shares, printed in percentage points.
     Points,
     /// Seconds, printed in microseconds.
     Micros,

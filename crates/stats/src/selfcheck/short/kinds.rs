@@ -286,7 +286,8 @@ impl ShortSource {
         }
     }
 
-    /// When measuring stops: after three seconds of load for each stack at the earliest, as where stacks take turns.
+    /// When measuring stops: after three seconds of load for each stack at the earliest, as where
+    /// stacks take turns.
     pub fn stop(&self) -> StopSpec {
         // Recorded noise is of a busy machine; what counts is what is said after some seconds.
         let budget_s = if matches!(self, ShortSource::Fine(_)) { 10.0 } else { 30.0 };

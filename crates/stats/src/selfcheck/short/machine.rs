@@ -1,7 +1,7 @@
-//! A simulated machine for short slices. One I/O at a time is simulated as such: each has a service time, the
-//! machine's level says how fast it passes, and a window begins and ends with a completion, as the generator's
-//! windows do. A queue of many is simulated by the completions that a drained and refilled queue is expected to
-//! have, with a normal error.
+//! A simulated machine for short slices. One I/O at a time is simulated as such: each has a service
+//! time, the machine's level says how fast it passes, and a window begins and ends with a
+//! completion, as the generator's windows do. A queue of many is simulated by the completions that
+//! a drained and refilled queue is expected to have, with a normal error.
 
 use super::super::signal::Signal;
 use crate::noise::Noise;
@@ -52,7 +52,8 @@ pub enum Service {
     Constant,
     /// Seven tenths are fixed, the rest is exponential.
     Even,
-    /// The same, and so many of 1,024 I/Os take longer by six times the mean and more (Pareto with exponent 2.5).
+    /// The same, and so many of 1,024 I/Os take longer by six times the mean and more (Pareto with
+    /// exponent 2.5).
     Heavy(u64),
 }
 
@@ -88,7 +89,8 @@ impl Service {
     }
 }
 
-/// How a stack begins after a switch to it: its I/Os take longer by `amplitude`, which falls to 1/e in `time_s`.
+/// How a stack begins after a switch to it: its I/Os take longer by `amplitude`, which falls to 1/e
+/// in `time_s`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowStart {
     /// Share of a service time.
@@ -118,7 +120,8 @@ pub struct ShortMachine {
 }
 
 impl ShortMachine {
-    /// Runs a slice: the window begins with a completion after `discard_s` and ends with one `window_s` later.
+    /// Runs a slice: the window begins with a completion after `discard_s` and ends with one
+    /// `window_s` later.
     pub fn slice(&mut self, stack: usize, discard_s: f64, window_s: f64) -> Part {
         match self.depth {
             1 => self.one_by_one(stack, discard_s, window_s),
@@ -210,8 +213,8 @@ const STEPS: usize = 64;
 /// Turns after which a refilled queue has no waves any more.
 const SETTLED: usize = 40;
 
-/// Expected completions of one place in a queue that is filled at time zero, by time in turns: the sum of the laws of
-/// the first, second, ... completion, each normal.
+/// Expected completions of one place in a queue that is filled at time zero, by time in turns: the
+/// sum of the laws of the first, second, ... completion, each normal.
 static RENEWALS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let share_below = |deviations: f64| erfc(-deviations * FRAC_1_SQRT_2) / 2.0;
     let of = |turns: f64| {

@@ -1,6 +1,6 @@
-//! Comparisons in short slices: series of about 125 ms in which stacks take turns, each a round of the
-//! statistics. Orders, stopping and verdicts are those of real runs; how a series is made up follows
-//! `crates/measure/src/series.rs`.
+//! Comparisons in short slices: series of about 125 ms in which stacks take turns, each a round of
+//! the statistics. Orders, stopping and verdicts are those of real runs; how a series is made up
+//! follows `crates/measure/src/series.rs`.
 
 pub mod fine;
 pub mod kinds;
@@ -136,8 +136,8 @@ impl SeriesRun {
         judge(&self.rounds, &question)
     }
 
-    /// Returns what one I/O of a stack takes more than one of the first, in seconds: where one is in flight, the
-    /// latencies in a window add up to the window.
+    /// Returns what one I/O of a stack takes more than one of the first, in seconds: where one is
+    /// in flight, the latencies in a window add up to the window.
     pub fn added(&self, stack: usize) -> Option<Difference> {
         let total = |round: &Round, of: usize| {
             let ours = round.parts.iter().filter(|part| part.stack == of);
