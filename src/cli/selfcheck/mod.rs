@@ -10,7 +10,7 @@ use iotax_stats::selfcheck::cell::repeat;
 use iotax_stats::selfcheck::kinds::Source;
 use iotax_stats::selfcheck::lines::Plan;
 use iotax_stats::selfcheck::report::Findings;
-use iotax_stats::selfcheck::series;
+use iotax_stats::selfcheck::{series, short::fine};
 use iotax_units::exit::{DONE, FINDING, Failed};
 use iotax_units::shell;
 use std::path::{Path, PathBuf};
@@ -110,14 +110,11 @@ fn is_json(asked: bool, to: &Destination) -> Result<bool> {
     }
 }
 
-fn check(stats: &Stats, local: Vec<series::Recorded>, stop: &AtomicBool) -> Result<Findings> {
-    let shipped = series::SHIPPED.iter().map(|(name, text)| series::parse(name, text));
+fn check(stats: &Stats, local: Vec<Source>, stop: &AtomicBool) -> Result<Findings> {
+    let shipped = series::SHIPPED.iter().chain(fine::SHIPPED).map(|(name, text)| Source::parse(name, text));
     let shipped = shipped.collect::<Result<Vec<_>, _>>().map_err(Failed::measurement)?;
-    let names = local.iter().map(|one| one.name.clone()).collect();
-    let sources = |all: Vec<series::Recorded>| -> Vec<Source> {
-        all.into_iter().map(|one| Source::Recorded(Arc::new(one))).collect()
-    };
-    let plan = Plan::new(&sources(shipped), &sources(local));
+    let names = local.iter().filter_map(Source::recorded).map(str::to_owned).collect();
+    let plan = Plan::new(&shipped, &local);
     let done = Arc::new(AtomicU64::new(0));
     let outcomes = {
         let _shown = Simulating::new(Arc::clone(&done), plan.cells.len() as u64, stats.reps);

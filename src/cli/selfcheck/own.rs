@@ -5,7 +5,8 @@ use crate::cli::progress::Recording;
 use crate::cli::{say_aside, stop};
 use anyhow::{Context, Result};
 use iotax_measure::noise;
-use iotax_stats::selfcheck::series::{self, Recorded};
+use iotax_stats::selfcheck::kinds::Source;
+use iotax_stats::selfcheck::series;
 use iotax_store::Store;
 use iotax_sys::regular::read_text;
 use iotax_units::exit::Failed;
@@ -22,7 +23,7 @@ const ENDING: &str = "csv";
 ///
 /// # Errors
 /// When the folder cannot be read, or a series in it is damaged.
-pub fn stored(runs: &Path) -> Result<Vec<Recorded>> {
+pub fn stored(runs: &Path) -> Result<Vec<Source>> {
     let folder = runs.join(FOLDER);
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -40,13 +41,13 @@ pub fn stored(runs: &Path) -> Result<Vec<Recorded>> {
 ///
 /// # Errors
 /// Bad input with the file and what is wrong in which line.
-pub fn read(file: &Path) -> Result<Recorded> {
+pub fn read(file: &Path) -> Result<Source> {
     let text =
         read_text(file).map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let hint = "hint: remove the file, or record it again with --record";
-    let series = series::parse(&name, &text);
-    series.map_err(|why| Failed::input(format!("{}: {why}; {hint}", file.display())).into())
+    Source::parse(&name, &text)
+        .map_err(|why| Failed::input(format!("{}: {why}; {hint}", file.display())).into())
 }
 
 /// Records a series of a target and stores it; gives its file.
@@ -116,8 +117,8 @@ mod tests {
         keep(&folder.join("b-20260102-030405.csv"), &series(300)).unwrap();
         keep(&folder.join("a-20260102-030405.csv"), &series(200)).unwrap();
         std::fs::write(folder.join("notes.txt"), "not a series").unwrap();
-        let names: Vec<String> = stored(runs.path()).unwrap().into_iter().map(|one| one.name).collect();
-        assert_eq!(names, ["a-20260102-030405", "b-20260102-030405"]);
+        let names: Vec<String> = stored(runs.path()).unwrap().iter().map(Source::name).collect();
+        assert_eq!(names, ["replay a-20260102-030405", "replay b-20260102-030405"]);
         assert!(iotax_store::list(runs.path()).unwrap().is_empty(), "no run");
     }
 

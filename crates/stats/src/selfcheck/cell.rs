@@ -1,6 +1,6 @@
 //! One cell of the check: the same simulated comparison again and again, each time with another seed.
 
-use super::conduct::{Conducted, conduct, one_after_the_other};
+use super::conduct::{Conducted, one_after_the_other};
 use super::kinds::Source;
 use crate::judge::Judged;
 use crate::noise::Noise;
@@ -57,6 +57,24 @@ pub struct Concluded {
     pub p: f64,
     /// Something else than the width withheld the verdict.
     pub refused: Option<&'static str>,
+    /// What one I/O takes more, where one is in flight at a time.
+    pub added: Option<AddedTime>,
+}
+
+/// Added time of one I/O against the truth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AddedTime {
+    /// By how much the estimate is off, seconds.
+    pub off_s: f64,
+    /// Half-width of its interval, seconds.
+    pub half_width_s: f64,
+}
+
+impl AddedTime {
+    /// Whether the interval holds the truth.
+    pub fn is_covered(&self) -> bool {
+        self.off_s.abs() <= self.half_width_s
+    }
 }
 
 /// A verdict without its figures.
@@ -82,6 +100,7 @@ impl Concluded {
             half_width: found.map(|found| (found.high / found.low).ln() / 2.0),
             p: found.map_or(1.0, |found| found.log().p_zero()),
             refused: refused(&judged.verdict),
+            added: None,
         }
     }
 
@@ -130,16 +149,22 @@ impl Cell {
     pub fn once(&self, seed: u64) -> Outcome {
         let mut noise = Noise::new(seed);
         let (machine, order) = (noise.fork(), noise.bits());
-        let done = conduct(&mut self.source.machine(&self.costs, machine.clone()), &self.stop, ZONE, order);
+        let done = self.source.conduct(&self.costs, &self.stop, ZONE, machine.clone(), order);
         let truth = |stack: usize| self.source.truth(self.costs[stack]);
-        let Conducted { judged, took_s, pilot_s, limited, design } = done;
+        let Conducted { judged, took_s, pilot_s, limited, design, added, lone_s } = done;
         let naive =
             |each_s| one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s);
         Outcome {
             comparisons: judged
                 .iter()
                 .enumerate()
-                .map(|(at, one)| Concluded::of(one, truth(at + 1)))
+                .map(|(at, one)| Concluded {
+                    added: added.get(at).copied().flatten().map(|found| AddedTime {
+                        off_s: found.value - lone_s * (1.0 / truth(at + 1) - 1.0),
+                        half_width_s: found.half_width,
+                    }),
+                    ..Concluded::of(one, truth(at + 1))
+                })
                 .collect(),
             took_s,
             pilot_s,

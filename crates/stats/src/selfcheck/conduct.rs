@@ -4,6 +4,7 @@ use super::machine::Machine;
 use crate::checks;
 use crate::judge::{Judged, Question, judge};
 use crate::pilot::{self, Bounds, Design, PilotSlice};
+use crate::ratio::Difference;
 use crate::rounds::{Round, RoundKind, Value};
 use crate::stop::{Decision, StopSpec};
 use crate::trial::{Trial, TrialSpec};
@@ -21,6 +22,10 @@ pub struct Conducted {
     pub limited: f64,
     /// What the pilot chose.
     pub design: Design,
+    /// What one I/O of each stack but the first takes more, seconds, where one is in flight at a time.
+    pub added: Vec<Option<Difference>>,
+    /// True mean time of such an I/O of the first, seconds.
+    pub lone_s: f64,
 }
 
 /// Carries one out; the machine's first stack is the baseline.
@@ -56,6 +61,8 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
         pilot_s: began,
         limited: (machine.limited_s - limited_before) / windows,
         design,
+        added: Vec::new(),
+        lone_s: 0.0,
     }
 }
 

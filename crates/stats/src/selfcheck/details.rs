@@ -1,7 +1,7 @@
 //! What lies behind the lines: how one kind of noise went at one cost, summed over its repetitions.
 
 use super::cell::{Cell, Outcome, StatedVerdict};
-use crate::pilot::Pattern;
+use crate::pilot::{self, Pattern};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -68,7 +68,10 @@ fn designs(outcomes: &[Outcome]) -> Vec<(String, f64)> {
             Pattern::Mirror => "ABBA",
             Pattern::Double => "ABBABAAB",
         };
-        format!("{order} of {:.2} s", outcome.design.slice_s)
+        match outcome.design.slice_s {
+            short_s if short_s < pilot::SLICE_S => format!("{order} in series"),
+            slice_s => format!("{order} of {slice_s:.2} s"),
+        }
     };
     let mut all: Vec<(String, f64)> = shares(outcomes.iter().map(word), outcomes.len()).into_iter().collect();
     all.sort_by(|one, two| two.1.total_cmp(&one.1));

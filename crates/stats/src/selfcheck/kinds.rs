@@ -1,9 +1,13 @@
 //! The family of noises: each entry makes a machine under its noise. A new one is an entry here.
 
+use super::conduct::{Conducted, conduct};
 use super::machine::{Bucket, Machine};
-use super::series::Recorded;
+use super::series::{self, Recorded};
+use super::short::{self, fine, kinds::ShortSource};
 use super::signal::{Constant, Decay, Episodes, Periodic, Replay, Signal, Stalls, Walk};
 use crate::noise::Noise;
+use crate::stop::StopSpec;
+use std::sync::Arc;
 
 /// What a kind of noise is there to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,15 +189,38 @@ pub enum Source {
     /// Of the family.
     MadeUp(&'static NoiseKind),
     /// Replayed.
-    Recorded(std::sync::Arc<Recorded>),
+    Recorded(Arc<Recorded>),
+    /// For comparisons in short slices.
+    Short(ShortSource),
 }
 
 impl Source {
+    /// Reads a recorded series, of slices or a fine one.
+    ///
+    /// # Errors
+    /// What is wrong, with the line, for a message that names the file.
+    pub fn parse(name: &str, text: &str) -> Result<Source, String> {
+        Ok(match fine::is_fine(text) {
+            true => Source::Short(ShortSource::Fine(Arc::new(fine::parse(name, text)?))),
+            false => Source::Recorded(Arc::new(series::parse(name, text)?)),
+        })
+    }
+
+    /// Name of a recorded series.
+    pub fn recorded(&self) -> Option<&str> {
+        match self {
+            Source::Recorded(recorded) => Some(&recorded.name),
+            Source::Short(ShortSource::Fine(fine)) => Some(&fine.recorded.name),
+            Source::MadeUp(_) | Source::Short(ShortSource::MadeUp(_)) => None,
+        }
+    }
+
     /// For the table.
     pub fn name(&self) -> String {
         match self {
             Source::MadeUp(kind) => kind.name.to_owned(),
             Source::Recorded(recorded) => format!("replay {}", recorded.name),
+            Source::Short(short) => short.name(),
         }
     }
 
@@ -202,6 +229,7 @@ impl Source {
         match self {
             Source::MadeUp(kind) => kind.help.to_owned(),
             Source::Recorded(recorded) => recorded.what.clone(),
+            Source::Short(short) => short.help(),
         }
     }
 
@@ -210,6 +238,7 @@ impl Source {
         match self {
             Source::MadeUp(kind) => kind.class,
             Source::Recorded(_) => Class::Shared,
+            Source::Short(short) => short.class(),
         }
     }
 
@@ -218,14 +247,31 @@ impl Source {
         match self {
             Source::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
             Source::Recorded(_) => 1.0 - cost,
+            Source::Short(short) => short.truth(cost),
         }
     }
 
-    /// A machine with stacks of these costs; only stack 1 meets what is B's own.
+    /// Carries out a comparison of stacks of these costs; `order` is the seed of the orders of slices.
+    pub(super) fn conduct(
+        &self,
+        costs: &[f64],
+        stop: &StopSpec,
+        zone: f64,
+        noise: Noise,
+        order: u64,
+    ) -> Conducted {
+        match self {
+            Source::Short(source) => short::conduct(&mut source.machine(costs, noise), stop, zone, order),
+            _ => conduct(&mut self.machine(costs, noise), stop, zone, order),
+        }
+    }
+
+    /// A machine with stacks of these costs; only stack 1 meets what is B's own. For short slices there is another.
     pub fn machine(&self, costs: &[f64], mut noise: Noise) -> Machine {
         let parts = match self {
             Source::MadeUp(kind) => (kind.make)(&mut noise),
             Source::Recorded(recorded) => replayed(recorded, &mut noise),
+            Source::Short(_) => Parts::shared(Constant),
         };
         Machine {
             at_s: 0.0,

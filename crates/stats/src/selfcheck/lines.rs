@@ -3,6 +3,7 @@
 use super::cell::{Cell, Concluded, Outcome, StatedVerdict};
 use super::details::Detail;
 use super::kinds::{ALL, Class, Source};
+use super::short::{self, kinds::ShortSource};
 use crate::stop::StopSpec;
 use iotax_units::median;
 use serde::Serialize;
@@ -36,6 +37,10 @@ pub enum Unit {
     Seconds,
     /// A bare ratio.
     Ratio,
+    /// A difference of shares, printed in percentage points.
+    Points,
+    /// Seconds, printed in microseconds.
+    Micros,
 }
 
 /// One line.
@@ -101,7 +106,7 @@ impl SelfcheckLine {
         }
     }
 
-    fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> SelfcheckLine {
+    pub(super) fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> SelfcheckLine {
         let (value, error) = (sample.value, sample.error);
         let holds = bound.admits(value, allowance(sample.reps) * error);
         SelfcheckLine { figure: figure.into(), of: of.into(), value, error, unit, bound, n: sample.n, holds }
@@ -110,14 +115,14 @@ impl SelfcheckLine {
 
 /// A figure estimated from repetitions.
 #[derive(Clone, Copy, Debug)]
-struct Sample {
-    value: f64,
+pub(super) struct Sample {
+    pub(super) value: f64,
     error: f64,
     n: usize,
     reps: u64,
 }
 
-fn share(hits: impl Iterator<Item = bool>, reps: u64) -> Sample {
+pub(super) fn share(hits: impl Iterator<Item = bool>, reps: u64) -> Sample {
     let (n, hit) = hits.fold((0usize, 0usize), |(n, hit), one| (n + 1, hit + usize::from(one)));
     let value = hit as f64 / n as f64;
     // The error of a share of 0 or 1 is not 0: Agresti and Coull's two more of each kind.
@@ -125,7 +130,7 @@ fn share(hits: impl Iterator<Item = bool>, reps: u64) -> Sample {
     Sample { value, error: (shrunk * (1.0 - shrunk) / (n as f64 + 4.0)).sqrt(), n, reps }
 }
 
-fn average(values: impl Iterator<Item = f64>, reps: u64) -> Sample {
+pub(super) fn average(values: impl Iterator<Item = f64>, reps: u64) -> Sample {
     let values: Vec<f64> = values.collect();
     let n = values.len() as f64;
     let value = values.iter().sum::<f64>() / n;
@@ -142,8 +147,10 @@ pub struct Plan {
 
 /// What a cell is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
+pub(super) enum Part {
     Standard(Class, f64),
+    /// In short slices.
+    Short(Class, f64),
     /// A series of the user's own machine: it stands beside the others and enters no pooled figure.
     Local(f64),
     Rare,
@@ -156,7 +163,7 @@ enum Part {
 impl Part {
     fn purpose(self) -> &'static str {
         match self {
-            Part::Standard(..) | Part::Local(_) => "",
+            Part::Standard(..) | Part::Short(..) | Part::Local(_) => "",
             Part::Rare | Part::Hard => "at least 60 s",
             Part::Throttled => "at least 30 s",
             Part::Fixed => "120 s",
@@ -180,16 +187,37 @@ impl Plan {
     pub fn new(shipped: &[Source], local: &[Source]) -> Plan {
         let mut plan = Plan { cells: Vec::new(), parts: Vec::new() };
         let made_up = ALL.iter().map(Source::MadeUp);
-        let sources: Vec<Source> = made_up.chain(shipped.iter().cloned()).collect();
+        let long = shipped.iter().filter(|source| !matches!(source, Source::Short(_)));
+        let sources: Vec<Source> = made_up.chain(long.cloned()).collect();
         for source in &sources {
             plan.add_source(source);
         }
         plan.add_matrix(&sources);
+        plan.add_short(shipped);
         // Last, so that the cells before them have the same seeds with and without them.
-        for (source, cost) in local.iter().flat_map(|source| COSTS.map(|cost| (source, cost))) {
-            plan.add(Part::Local(cost), cell(source, cost, STOP));
+        for source in local {
+            match source {
+                Source::Short(short) => plan.add_short_source(short),
+                _ => COSTS.iter().for_each(|cost| plan.add(Part::Local(*cost), cell(source, *cost, STOP))),
+            }
         }
         plan
+    }
+
+    fn add_short(&mut self, shipped: &[Source]) {
+        short::kinds::ALL.iter().for_each(|kind| self.add_short_source(&ShortSource::MadeUp(kind)));
+        for source in shipped {
+            if let Source::Short(fine) = source {
+                self.add_short_source(fine);
+            }
+        }
+    }
+
+    fn add_short_source(&mut self, source: &ShortSource) {
+        for cost in source.costs() {
+            let part = Part::Short(source.class(), *cost);
+            self.add(part, cell(&Source::Short(source.clone()), *cost, source.stop()));
+        }
     }
 
     fn add_matrix(&mut self, sources: &[Source]) {
@@ -241,6 +269,7 @@ impl Plan {
             table.errors(),
             table.refusals(),
             table.matrix(),
+            table.short(),
         ]
         .concat()
     }
@@ -257,14 +286,14 @@ const TIMES: &[(&str, f64)] = &[
 /// Error against one after the other, at most.
 const FIXED_OF: &[(&str, f64)] = &[("replay file", 1.0 / 8.0), ("AR(1)", 1.0 / 6.0)];
 
-struct Table<'a> {
+pub(super) struct Table<'a> {
     plan: &'a Plan,
     outcomes: &'a [Vec<Outcome>],
-    reps: u64,
+    pub(super) reps: u64,
 }
 
 impl Table<'_> {
-    fn of(&self, wanted: impl Fn(Part) -> bool) -> impl Iterator<Item = (&Cell, &Vec<Outcome>)> {
+    pub(super) fn of(&self, wanted: impl Fn(Part) -> bool) -> impl Iterator<Item = (&Cell, &Vec<Outcome>)> {
         let cells = self.plan.cells.iter().zip(self.outcomes).zip(&self.plan.parts);
         cells.filter(move |(_, part)| wanted(**part)).map(|(cell, _)| cell)
     }
@@ -432,16 +461,16 @@ impl Table<'_> {
     }
 }
 
-fn firsts(outcomes: &[Outcome]) -> impl Iterator<Item = &Concluded> {
+pub(super) fn firsts(outcomes: &[Outcome]) -> impl Iterator<Item = &Concluded> {
     outcomes.iter().map(|outcome| &outcome.comparisons[0])
 }
 
 /// Of the intervals that are stated: where a verdict is refused none is.
-fn covered(outcomes: &[Outcome]) -> impl Iterator<Item = bool> {
+pub(super) fn covered(outcomes: &[Outcome]) -> impl Iterator<Item = bool> {
     firsts(outcomes).filter(|one| one.refused.is_none()).filter_map(|one| one.covered)
 }
 
-fn is_difference(one: &Concluded) -> bool {
+pub(super) fn is_difference(one: &Concluded) -> bool {
     matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains)
 }
 

@@ -9,4 +9,5 @@ pub mod lines;
 mod machine;
 pub mod report;
 pub mod series;
+pub mod short;
 pub(crate) mod signal;

@@ -133,7 +133,7 @@ fn row(line: &SelfcheckLine) -> String {
         State::Shown => "shown, no bound",
     };
     let (value, error) = (figure(line.value, line.unit), figure(line.error, line.unit));
-    let figures = format!("{value:>8} +- {error:<7} {:<13}{state}", bound(line));
+    let figures = format!("{value:>8} +- {error:<7} {:<15}{state}", bound(line));
     match line.of.len() <= NAME {
         true => format!("  {:<NAME$}{figures}", line.of),
         // Names of one's own series are as long as they are.
@@ -147,7 +147,8 @@ fn bound(line: &SelfcheckLine) -> String {
         Bound::AtMost(most) => format!("<= {}", plain(most)),
         Bound::AtLeast(least) => format!(">= {}", plain(least)),
         Bound::Between(least, most) => {
-            format!("{} .. {}", plain(least).trim_end_matches([' ', '%']), plain(most))
+            let least = plain(least);
+            format!("{} .. {}", least.split(' ').next().unwrap_or_default(), plain(most))
         }
         Bound::Shown => String::new(),
     }
@@ -158,6 +159,8 @@ fn figure(value: f64, unit: Unit) -> String {
         Unit::Share => format!("{:.2} %", 100.0 * value),
         Unit::Seconds => format!("{value:.2} s"),
         Unit::Ratio => format!("{value:.4}"),
+        Unit::Points => format!("{:.3} pt", 100.0 * value),
+        Unit::Micros => format!("{:.3} us", 1e6 * value),
     }
 }
 
@@ -282,7 +285,7 @@ mod tests {
             "seed 7",
             "allows for Monte-Carlo errors: 3",
             "x.csv",
-            "5.00 % +- 1.00 %  <= 6.5 %     ok\n",
+            "5.00 % +- 1.00 %  <= 6.5 %       ok\n",
             "ok within its error",
             "FAILS",
             "shown, no bound",

@@ -10,7 +10,7 @@ pub trait Signal {
     fn mean(&mut self, from: f64, to: f64) -> f64;
 }
 
-/// Steps of signals that are computed step by step, seconds.
+/// Steps of signals that are computed step by step, seconds; shorter where a memory is.
 const STEP_S: f64 = 0.01;
 
 /// Always 1.
@@ -30,6 +30,10 @@ pub struct Walk {
     /// Standard deviation of what a step adds.
     add: f64,
     state: f64,
+    /// What the state is now as a level.
+    level: f64,
+    /// Length of a step, seconds.
+    step_s: f64,
     /// End of the current step, seconds.
     until: f64,
 }
@@ -38,19 +42,23 @@ impl Walk {
     /// Noise that remembers (AR(1) in steps): standard deviation of the logarithm, and the time after which
     /// correlation has fallen to 1/e.
     pub fn remembering(mut noise: Noise, deviation: f64, memory_s: f64) -> Walk {
-        let keep = (-STEP_S / memory_s).exp();
+        let step_s = STEP_S.min(memory_s / 4.0);
+        let keep = (-step_s / memory_s).exp();
         let state = deviation * noise.normal();
-        Walk { noise, keep, add: deviation * (1.0 - keep * keep).sqrt(), state, until: STEP_S }
+        let add = deviation * (1.0 - keep * keep).sqrt();
+        Walk { noise, keep, add, state, level: state.exp(), step_s, until: step_s }
     }
 
     /// A random walk with that standard deviation after a second.
     pub fn random(noise: Noise, per_root_second: f64) -> Walk {
-        Walk { noise, keep: 1.0, add: per_root_second * STEP_S.sqrt(), state: 0.0, until: STEP_S }
+        let add = per_root_second * STEP_S.sqrt();
+        Walk { noise, keep: 1.0, add, state: 0.0, level: 1.0, step_s: STEP_S, until: STEP_S }
     }
 
     fn step(&mut self) {
         self.state = self.keep * self.state + self.add * self.noise.normal();
-        self.until += STEP_S;
+        self.level = self.state.exp();
+        self.until += self.step_s;
     }
 }
 
@@ -62,7 +70,7 @@ impl Signal for Walk {
         let (mut at, mut sum) = (from, 0.0);
         loop {
             let end = self.until.min(to);
-            sum += self.state.exp() * (end - at);
+            sum += self.level * (end - at);
             at = end;
             if self.until >= to {
                 return sum / (to - from);
