@@ -136,11 +136,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("x.csv");
         std::fs::write(&file, series(300).replace("\n0,600000,", "\n0,sixty,")).unwrap();
-        let said = format!("{:#}", read(&file).unwrap_err());
+        let said = format!("{:#}", read(&file).err().unwrap());
         assert!(said.contains("x.csv: line 13") && said.contains("hint"), "{said}");
         std::fs::write(&file, series(10)).unwrap();
-        assert!(format!("{:#}", read(&file).unwrap_err()).contains("10 slices"));
-        let missing = format!("{:#}", read(&folder.path().join("none.csv")).unwrap_err());
+        assert!(format!("{:#}", read(&file).err().unwrap()).contains("10 slices"));
+        let missing = format!("{:#}", read(&folder.path().join("none.csv")).err().unwrap());
         assert!(missing.contains("none.csv"), "{missing}");
     }
 
