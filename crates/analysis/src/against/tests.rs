@@ -467,7 +467,7 @@ fn latency_and_cpu_have_limits_of_their_own() {
     let said = &stack(&found, "loop").charges[0];
     assert!(said.sentence.starts_with("loop, new against old: mean latency +"), "{}", said.sentence);
     assert_eq!(said.limit.sentence, "fails: all of the interval is a rise beyond 5 %");
-    assert!(found.result.unwrap().starts_with("--fail-above latency=5 %,cpu=5 %: fails;"));
+    assert!(found.result.as_ref().unwrap().starts_with("--fail-above latency=5 %,cpu=5 %: fails;"));
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
             (ServiceVerdict::Kept, ServiceVerdict::Kept, Call::Passes),
         ]
     );
-    assert!(found.fails() && found.result.unwrap().starts_with("service levels: fails; of "));
+    assert!(found.fails() && found.result.as_ref().unwrap().starts_with("service levels: fails; of "));
     let said = &stack(&found, "loop").slo[0].sentence;
     assert!(
         said.starts_with("loop breaks read p50 < ") && said.ends_with("; kept in the old run: fails"),
