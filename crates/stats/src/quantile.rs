@@ -38,14 +38,13 @@ pub fn total(histogram: &Histogram) -> (f64, f64) {
     (histogram.mean().map_or(0.0, |mean| mean * items), items)
 }
 
-/// A quantile of one side as logarithms.
+/// A quantile of one side, and how its logarithm follows the share of I/Os beyond it.
 struct Inverted {
     value: f64,
-    low: f64,
-    high: f64,
+    pooled: Histogram,
+    beyond: f64,
     at: Threshold,
     spread: Spread,
-    samples: u64,
 }
 
 impl Inverted {
@@ -56,20 +55,18 @@ impl Inverted {
         let beyond = 1.0 - q;
         let at = Threshold::exceeded_by(&pooled, beyond).ok_or(Refusal::IdleStack)?;
         let spread = share(strata, at)?.spread;
-        let (below, above) = spread.reach(1.0 - ALPHA);
-        let least = beyond * (-below).exp();
+        let least = beyond * (-spread.reach(1.0 - ALPHA).0).exp();
         if least * (pooled.count() as f64) < 1.0 {
             return Err(Refusal::TailInFewRounds { have: number(pooled.count(), q) });
         }
-        let quantile = |share: f64| log_quantile(&pooled, 1.0 - share);
-        Ok(Inverted {
-            value: log_quantile(&pooled, q)?,
-            low: quantile(beyond * above.exp())? - RESOLUTION,
-            high: quantile(least)? + RESOLUTION,
-            at,
-            spread,
-            samples: pooled.count(),
-        })
+        Ok(Inverted { value: log_quantile(&pooled, q)?, pooled, beyond, at, spread })
+    }
+
+    /// Its logarithm where the true share is off by this part of the interval: -1 is the lower end.
+    fn end(&self, part: f64) -> f64 {
+        let (below, above) = self.spread.reach(1.0 - ALPHA);
+        let off = if part < 0.0 { -part * above } else { -part * below };
+        log_quantile(&self.pooled, 1.0 - self.beyond * off.exp()).unwrap_or(self.value)
     }
 }
 
@@ -91,20 +88,22 @@ impl InvertedPair {
         Ok(InvertedPair { sides, correlation, gate: apart.gate })
     }
 
-    /// Of B less that of A, both in the scale of `map`: each side's own interval, joined by the
-    /// correlation (Zou and Donner 2008, "MOVER").
+    /// Of B less that of A, both in the scale of `map`. The error has three independent parts: one
+    /// that both sides share, and one of each alone. Their distances add up in squares, lower ends
+    /// and upper ends apart (Zou and Donner 2008, "MOVER").
     fn difference(&self, map: fn(f64) -> f64) -> Estimate {
-        let [[a, low_a, high_a], [b, low_b, high_b]] =
-            [&self.sides[0], &self.sides[1]].map(|side| [side.value, side.low, side.high].map(map));
-        let joined = |one: f64, other: f64| {
-            (one * one + other * other - 2.0 * self.correlation * one * other).max(0.0).sqrt()
-        };
-        let value = b - a;
+        let [a, b] = &self.sides;
+        let off = |side: &Inverted, part: f64| map(side.end(part)) - map(side.value);
+        let (shared, own) = (self.correlation.abs().sqrt(), (1.0 - self.correlation.abs()).sqrt());
+        let turned = shared * self.correlation.signum();
+        let both = [-1.0, 1.0].map(|way| off(b, way * shared) - off(a, way * turned));
+        let length = |shared: f64, b: f64, a: f64| (shared * shared + b * b + a * a).sqrt();
+        let value = map(b.value) - map(a.value);
         Estimate {
             value,
-            low: value - joined(b - low_b, high_a - a),
-            high: value + joined(high_b - b, a - low_a),
-            samples: self.sides[0].samples.min(self.sides[1].samples),
+            low: value - length(both[0].min(both[1]).min(0.0), off(b, -own), off(a, own)),
+            high: value + length(both[0].max(both[1]).max(0.0), off(b, own), off(a, -own)),
+            samples: a.pooled.count().min(b.pooled.count()),
             gate: self.gate,
         }
     }
@@ -118,9 +117,9 @@ pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
     let found = Inverted::of(&[side], q)?;
     Ok(Estimate {
         value: found.value.exp(),
-        low: found.low.exp(),
-        high: found.high.exp(),
-        samples: found.samples,
+        low: (found.end(-1.0) - RESOLUTION).exp(),
+        high: (found.end(1.0) + RESOLUTION).exp(),
+        samples: found.pooled.count(),
         gate: found.spread.gate,
     })
 }
@@ -150,8 +149,8 @@ pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
 /// [`Refusal`] below 16 rounds or with a thin tail on either side.
 pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
     let log = InvertedPair::of(strata, q)?.difference(|log| log);
-    let (low, high) = (log.low.min(log.value - RESOLUTION), log.high.max(log.value + RESOLUTION));
-    Ok(Estimate { value: log.value.exp(), low: low.exp(), high: high.exp(), ..log })
+    let (low, high) = ((log.low - RESOLUTION).exp(), (log.high + RESOLUTION).exp());
+    Ok(Estimate { value: log.value.exp(), low, high, ..log })
 }
 
 /// The `q` quantile of B less that of A in nanoseconds, likewise.
@@ -162,11 +161,7 @@ pub fn of_difference(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate
     let pair = InvertedPair::of(strata, q)?;
     let found = pair.difference(f64::exp);
     let finest = RESOLUTION * pair.sides[1].value.exp();
-    Ok(Estimate {
-        low: found.low.min(found.value - finest),
-        high: found.high.max(found.value + finest),
-        ..found
-    })
+    Ok(Estimate { low: found.low - finest, high: found.high + finest, ..found })
 }
 
 /// The ratio of the `q` quantiles, B to A, of paired visits `(A, B)`: what a set-up did to the latencies holds for all
@@ -394,7 +389,7 @@ mod tests {
             (found.high / found.low).ln()
         };
         let same = of_ratio(&[[a.clone(), a.clone()]], 0.95).unwrap();
-        assert!(same.value == 1.0 && same.high - same.low < 0.05, "{same:?}");
+        assert!(same.value == 1.0 && same.high - same.low < 0.01, "{same:?}");
         assert!(width([a.clone(), b]) < 0.9 * width([a, other]));
     }
 

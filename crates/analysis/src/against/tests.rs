@@ -467,7 +467,7 @@ fn latency_and_cpu_have_limits_of_their_own() {
     let said = &stack(&found, "loop").charges[0];
     assert!(said.sentence.starts_with("loop, new against old: mean latency +"), "{}", said.sentence);
     assert_eq!(said.limit.sentence, "fails: all of the interval is a rise beyond 5 %");
-    assert!(found.result.unwrap().starts_with("--fail-above latency=5 %,cpu=5 %: fails;"));
+    assert!(found.result.as_ref().unwrap().starts_with("--fail-above latency=5 %,cpu=5 %: fails;"));
 }
 
 #[test]
