@@ -90,7 +90,7 @@ fn finding(reading: &WorkloadView, asked: &Asked, many: usize) -> ServiceLevelFi
     let found = match refused {
         Some(reason) => Err(reason),
         None if rounds.count() == 0 => Err(not_recorded()),
-        None => TailShare::of(rounds, Threshold::at(level.below_ns), many),
+        None => TailShare::of(rounds, Threshold::at(level.below_ns), level.allowed(), many),
     };
     let verdict = found.as_ref().map_or(ServiceVerdict::Unresolved, |found| found.verdict(level.allowed()));
     let stack = marked(reading.name(*at), reading.emulated(*at).is_some());

@@ -271,12 +271,12 @@ pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<Table>
         lines.iter().flat_map(|(one, ..)| &one.latency_ratios).map(|ratio| ratio.1).collect();
     quantiles.sort_by(f64::total_cmp);
     quantiles.dedup();
-    for q in quantiles {
+    for (rank, q) in (0u8..).zip(quantiles) {
         let figure = |(one, way, _): &(&Comparison, &str, bool)| {
             let ratio = one.latency_ratios.iter().find(|ratio| ratio.0 == *way && ratio.1 == q);
             ratio.map_or_else(|| "-".to_owned(), |ratio| change(&ratio.2).cell())
         };
-        table.push_known(&percentile_name(q), 0, lines.iter().map(figure).collect());
+        table.push_known(&percentile_name(q), rank, lines.iter().map(figure).collect());
     }
     (table.columns.len() > 1).then_some(table)
 }

@@ -223,24 +223,29 @@ pub struct TailShare {
 
 impl TailShare {
     /// Estimates the share beyond a threshold, with an interval that holds together with those of
-    /// all `many` of its kind. Where fewer than [`LEAST_BEYOND`] I/Os lie beyond, the upper bound
-    /// is that of the lower threshold beyond which so many do, and the lower bound is zero.
+    /// all `many` of its kind. Where less than half of what is `allowed` lies beyond, the share is
+    /// no larger than that beyond the lower threshold which half of it exceeds (or at least
+    /// [`LEAST_BEYOND`] I/Os): a single stall then decides nothing.
     ///
     /// # Errors
     /// [`Refusal`] below 16 rounds, or of fewer than [`LEAST_BEYOND`] I/Os.
-    pub fn of(side: &RoundHistograms, threshold: Threshold, many: usize) -> Result<TailShare, Refusal> {
+    pub fn of(
+        side: &RoundHistograms,
+        threshold: Threshold,
+        allowed: f64,
+        many: usize,
+    ) -> Result<TailShare, Refusal> {
         let (ios, beyond) = (side.count(), number_beyond(side, threshold));
         let confidence = 1.0 - ALPHA / many.max(1) as f64;
-        let (low, high) = match share(&[side], threshold) {
-            Ok(found) => found.bounds_at(confidence),
-            Err(Refusal::ThinTail { .. }) => {
-                let least = LEAST_BEYOND as f64 / ios.max(1) as f64;
-                let lower = Threshold::exceeded_by(&side.pooled(), least)
-                    .filter(|_| least <= 1.0)
-                    .ok_or(Refusal::ThinTail { have: ios })?;
-                (0.0, share(&[side], lower)?.bounds_at(confidence).1)
-            }
-            Err(reason) => return Err(reason),
+        let bounds = |at: Threshold| Ok::<_, Refusal>(share(&[side], at)?.bounds_at(confidence));
+        let own = bounds(threshold);
+        let half = (allowed / 2.0).max(LEAST_BEYOND as f64 / ios.max(1) as f64);
+        let lower = Threshold::exceeded_by(&side.pooled(), half)
+            .filter(|_| half <= 1.0 && beyond < half * ios as f64);
+        let (low, high) = match (own, lower) {
+            (Ok((low, high)), Some(lower)) => (low, high.min(bounds(lower)?.1)),
+            (Err(Refusal::ThinTail { .. }), Some(lower)) => (0.0, bounds(lower)?.1),
+            (own, _) => own?,
         };
         Ok(TailShare { share: beyond / ios as f64, low, high: high.min(1.0), beyond, ios })
     }
@@ -359,7 +364,8 @@ mod tests {
         let calls = |slow: f64, ios: usize, many: usize| {
             let (mut kept, mut broken) = (0, 0);
             for seed in 0..300 {
-                let found = TailShare::of(&side(&mut Noise::new(seed), ios, slow), Threshold::at(EDGE), many);
+                let found =
+                    TailShare::of(&side(&mut Noise::new(seed), ios, slow), Threshold::at(EDGE), 0.01, many);
                 match found.unwrap().verdict(0.01) {
                     ServiceVerdict::Kept => kept += 1,
                     ServiceVerdict::Broken => broken += 1,
@@ -381,14 +387,24 @@ mod tests {
     #[test]
     fn no_slow_io_at_all_keeps_a_level_where_enough_were_counted() {
         let fast = side(&mut Noise::new(4), 100, 0.0);
-        let found = TailShare::of(&fast, Threshold::at(EDGE), 1).unwrap();
+        let found = TailShare::of(&fast, Threshold::at(EDGE), 0.01, 1).unwrap();
         assert_eq!((found.beyond, found.low, found.verdict(0.01)), (0.0, 0.0, ServiceVerdict::Kept));
-        assert!((20.0 / 6400.0..40.0 / 6400.0).contains(&found.high), "{found:?}");
+        assert!((0.005..0.01).contains(&found.high), "{found:?}");
         assert_eq!(found.verdict(0.001), ServiceVerdict::Unresolved);
+        // One stall in ten seconds, of 25 I/Os: its own share could be anything.
+        let mut stall = side(&mut Noise::new(5), 1000, 0.0);
+        let mut slice = Histogram::new();
+        slice.record_many(2_000_000, 25);
+        stall.add(30, &slice);
+        let found = TailShare::of(&stall, Threshold::at(EDGE), 0.05, 1).unwrap();
+        assert!(found.low < found.share && found.verdict(0.05) == ServiceVerdict::Kept, "{found:?}");
         let mut few = RoundHistograms::new(16);
         few.add(3, &Histogram::new());
-        assert_eq!(TailShare::of(&few, Threshold::at(EDGE), 1), Err(Refusal::ThinTail { have: 0 }));
+        assert_eq!(TailShare::of(&few, Threshold::at(EDGE), 0.01, 1), Err(Refusal::ThinTail { have: 0 }));
         let short = RoundHistograms::new(15);
-        assert_eq!(TailShare::of(&short, Threshold::at(EDGE), 1), Err(Refusal::TooFewRounds { have: 15 }));
+        assert_eq!(
+            TailShare::of(&short, Threshold::at(EDGE), 0.01, 1),
+            Err(Refusal::TooFewRounds { have: 15 })
+        );
     }
 }
