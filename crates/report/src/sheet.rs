@@ -271,7 +271,7 @@ pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<Table>
         lines.iter().flat_map(|(one, ..)| &one.latency_ratios).map(|ratio| ratio.1).collect();
     quantiles.sort_by(f64::total_cmp);
     quantiles.dedup();
-    for (rank, q) in (0u8..).zip(quantiles) {
+    for (rank, q) in (1u8..).zip(quantiles) {
         let figure = |(one, way, _): &(&Comparison, &str, bool)| {
             let ratio = one.latency_ratios.iter().find(|ratio| ratio.0 == *way && ratio.1 == q);
             ratio.map_or_else(|| "-".to_owned(), |ratio| change(&ratio.2).cell())
