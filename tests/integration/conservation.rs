@@ -108,7 +108,7 @@ fn when_quiet_reads_of_holes_leave_no_verdict() {
 }
 
 #[test]
-fn a_guest_takes_turns_with_the_host_and_its_reads_are_counted_on_both_sides() {
+fn when_quiet_a_guest_takes_turns_with_the_host_and_its_reads_are_counted_on_both_sides() {
     let _machine = beside();
     if !can_boot() {
         return;

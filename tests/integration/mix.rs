@@ -6,7 +6,7 @@ use crate::rig::Rig;
 fn a_mix_has_reads_and_writes_apart_with_what_each_costs() {
     let rig = Rig::new();
     let file = rig.file("x.img", 16);
-    let slow = format!("{file} | delay(us=300)");
+    let slow = format!("{file} | delay(us=2000)");
     let load = ["--rw", "randrw", "--rwmixread", "70", "--iodepth", "4", "--matched-rate", "off"];
     let quick = ["--slice", "20ms", "--min-time", "1s", "--budget", "20s"];
     let report = rig.json(&[&["run", &file, &slow][..], &load, &quick].concat());

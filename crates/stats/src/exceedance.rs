@@ -223,9 +223,9 @@ pub struct TailShare {
 
 impl TailShare {
     /// Estimates the share beyond a threshold, with an interval that holds together with those of
-    /// all `many` of its kind. Where less than half of what is `allowed` lies beyond, the share is
-    /// no larger than that beyond the lower threshold which half of it exceeds (or at least
-    /// [`LEAST_BEYOND`] I/Os): a single stall then decides nothing.
+    /// all `many` of its kind. Where much less than what is `allowed` lies beyond, the share is no
+    /// larger than that beyond a lower threshold: the one which half of what is allowed exceeds, or a
+    /// sixteenth (and at least [`LEAST_BEYOND`] I/Os). A single stall then decides nothing.
     ///
     /// # Errors
     /// [`Refusal`] below 16 rounds, or of fewer than [`LEAST_BEYOND`] I/Os.
@@ -236,15 +236,19 @@ impl TailShare {
         many: usize,
     ) -> Result<TailShare, Refusal> {
         let (ios, beyond) = (side.count(), number_beyond(side, threshold));
-        let confidence = 1.0 - ALPHA / many.max(1) as f64;
+        let least = LEAST_BEYOND as f64 / ios.max(1) as f64;
+        let mut levels: Vec<f64> = [2.0, 16.0].map(|part| (allowed / part).max(least)).into();
+        levels.retain(|level| *level <= 1.0 && beyond < level * ios as f64);
+        levels.dedup();
+        let confidence = 1.0 - ALPHA / (many.max(1) * levels.len().max(1)) as f64;
         let bounds = |at: Threshold| Ok::<_, Refusal>(share(&[side], at)?.bounds_at(confidence));
-        let own = bounds(threshold);
-        let half = (allowed / 2.0).max(LEAST_BEYOND as f64 / ios.max(1) as f64);
-        let lower = Threshold::exceeded_by(&side.pooled(), half)
-            .filter(|_| half <= 1.0 && beyond < half * ios as f64);
-        let (low, high) = match (own, lower) {
-            (Ok((low, high)), Some(lower)) => (low, high.min(bounds(lower)?.1)),
-            (Err(Refusal::ThinTail { .. }), Some(lower)) => (0.0, bounds(lower)?.1),
+        let pooled = side.pooled();
+        let lower = levels.iter().filter_map(|level| Threshold::exceeded_by(&pooled, *level));
+        let most = lower.map(|at| Ok(bounds(at)?.1)).collect::<Result<Vec<f64>, Refusal>>()?;
+        let most = most.into_iter().reduce(f64::min);
+        let (low, high) = match (bounds(threshold), most) {
+            (Ok((low, high)), Some(most)) => (low, high.min(most)),
+            (Err(Refusal::ThinTail { .. }), Some(most)) => (0.0, most),
             (own, _) => own?,
         };
         Ok(TailShare { share: beyond / ios as f64, low, high: high.min(1.0), beyond, ios })
