@@ -32,7 +32,7 @@ fn a_level_that_a_stack_breaks_is_a_finding_of_the_run() {
 
     // A stored run is judged by other levels, and is no finding.
     let text = rig.expect(0, &["report", "last", "--format", "markdown", "--slo", "p50 < 1ns"]);
-    says(&text, &["breaks read p50 &lt; 1ns"]);
+    says(&text, &["breaks read p50 \\< 1ns"]);
     let csv = rig.expect(0, &["report", "last", "--format", "csv"]);
     says(&csv, &["share of I/Os beyond read p50 < 10ms", "slo read p50 < 100s"]);
 

@@ -225,7 +225,8 @@ impl TailShare {
     /// Estimates the share beyond a threshold, with an interval that holds together with those of
     /// all `many` of its kind. Where much less than what is `allowed` lies beyond, the share is no
     /// larger than that beyond a lower threshold: the one which half of what is allowed exceeds, or a
-    /// sixteenth (and at least [`LEAST_BEYOND`] I/Os). A single stall then decides nothing.
+    /// sixteenth (and at least [`LEAST_BEYOND`] I/Os). A single stall then decides nothing. Where none
+    /// lies beyond, it is also no larger than a binomial share of so many rounds with none.
     ///
     /// # Errors
     /// [`Refusal`] below 16 rounds, or of fewer than [`LEAST_BEYOND`] I/Os.
@@ -244,12 +245,18 @@ impl TailShare {
         let bounds = |at: Threshold| Ok::<_, Refusal>(share(&[side], at)?.bounds_at(confidence));
         let pooled = side.pooled();
         let lower = levels.iter().filter_map(|level| Threshold::exceeded_by(&pooled, *level));
-        let most = lower.map(|at| Ok(bounds(at)?.1)).collect::<Result<Vec<f64>, Refusal>>()?;
-        let most = most.into_iter().reduce(f64::min);
-        let (low, high) = match (bounds(threshold), most) {
-            (Ok((low, high)), Some(most)) => (low, high.min(most)),
-            (Err(Refusal::ThinTail { .. }), Some(most)) => (0.0, most),
-            (own, _) => own?,
+        let most = lower.map(|at| Ok(bounds(at)?.1)).collect::<Result<Vec<f64>, Refusal>>();
+        let most = most.map(|most| most.into_iter().reduce(f64::min));
+        // None in any round: as if all I/Os of a round were slow together.
+        let rounds = side.groups.iter().filter(|group| !group.is_empty()).count();
+        let none = (beyond == 0.0 && rounds > 0)
+            .then(|| 1.0 - (ALPHA / many.max(1) as f64).powf(1.0 / rounds as f64));
+        let (low, high) = match (bounds(threshold), most, none) {
+            (_, most, Some(none)) => (0.0, most.ok().flatten().map_or(none, |most| most.min(none))),
+            (Ok((low, high)), Ok(Some(most)), _) => (low, high.min(most)),
+            (Err(Refusal::ThinTail { .. }), Ok(Some(most)), _) => (0.0, most),
+            (_, Err(reason), _) => return Err(reason),
+            (own, _, _) => own?,
         };
         Ok(TailShare { share: beyond / ios as f64, low, high: high.min(1.0), beyond, ios })
     }
@@ -291,6 +298,23 @@ mod tests {
 
     fn side(noise: &mut Noise, ios: usize, slow: f64) -> RoundHistograms {
         bursts(noise, ios, slow, 4.0)
+    }
+
+    #[test]
+    fn none_beyond_in_few_rounds_keeps_what_half_may_exceed_and_not_what_few_may() {
+        let mut side = RoundHistograms::new(10);
+        for round in 0..10 {
+            let mut slice = Histogram::new();
+            slice.record_many(100_000 << (round % 3), 10);
+            side.add(round, &slice);
+        }
+        let judged = |allowed| {
+            let found = TailShare::of(&side, Threshold::at(1_000_000_000), allowed, 1).unwrap();
+            (found.verdict(allowed), found.high)
+        };
+        let (verdict, high) = judged(0.5);
+        assert!(verdict == ServiceVerdict::Kept && (high - 0.2589).abs() < 1e-3, "{high}");
+        assert_eq!(judged(0.01).0, ServiceVerdict::Unresolved);
     }
 
     const EDGE: u64 = 400_000;
