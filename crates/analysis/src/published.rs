@@ -498,7 +498,7 @@ mod tests {
         for part in [
             "has no interval",
             "other hardware",
-            "7 ratios: agrees 1, differs 2, unresolved 4",
+            "7 ratios: agrees 1, differs 3, unresolved 3",
             "unresolved: no such figure of file was published: read mean of loop, fs(xfs) under 4k-randread-qd1",
         ] {
             assert!(said.contains(part), "{part}: {said}");

@@ -45,6 +45,18 @@ impl RoundHistograms {
         pooled
     }
 
+    /// The rounds merged into about so many histograms of consecutive ones, or each by itself.
+    pub(super) fn batches(&self, most: usize) -> Vec<Histogram> {
+        let merged = |groups: &[Vec<(u32, u64)>]| {
+            let mut all = Histogram::new();
+            for (bucket, count) in groups.iter().flatten() {
+                all.record_many(bounds(*bucket as usize).0, *count);
+            }
+            all
+        };
+        self.groups.chunks_exact((self.groups.len() / most).max(1)).map(merged).collect()
+    }
+
     /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.groups.iter().flatten().map(|(_, count)| count).sum()

@@ -143,11 +143,43 @@ pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
     side.pooled().mean().ok_or(Refusal::IdleStack)
 }
 
+/// Batches of consecutive rounds in which quantiles of both sides are compared.
+const BATCHES: usize = 16;
+
+/// The ratio by quantiles of batches, where each has ten I/Os beyond them on both sides: what the
+/// machine does to both in a batch cancels, however far its level drifts. `None`: there are fewer.
+fn of_batches(sides: [&RoundHistograms; 2], q: f64) -> Option<Estimate> {
+    let enough = |histogram: &Histogram| number(histogram.count(), q) >= LEAST_FOR_VALUE;
+    let [a, b] = sides.map(|side| side.batches(BATCHES));
+    let each = a.iter().zip(&b).map(|(a, b)| {
+        let known = enough(a) && enough(b);
+        known.then(|| Some(log_quantile(b, q).ok()? - log_quantile(a, q).ok()?))?
+    });
+    let each: Vec<f64> = each.collect::<Option<_>>()?;
+    let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
+    let spread = Spread::of(&each.iter().map(|one| one - mean).collect::<Vec<_>>()).ok()?;
+    let [a, b] = sides.map(RoundHistograms::pooled);
+    let value = log_quantile(&b, q).ok()? - log_quantile(&a, q).ok()?;
+    let half = spread.half_width() + RESOLUTION;
+    Some(Estimate {
+        value: value.exp(),
+        low: (value.min(mean) - half).exp(),
+        high: (value.max(mean) + half).exp(),
+        samples: a.count().min(b.count()),
+        gate: spread.gate,
+    })
+}
+
 /// The ratio of the `q` quantiles, B to A, paired by rounds, over one or more strata.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail on either side.
 pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
+    if let [[base, stack]] = strata {
+        if let Some(found) = of_batches([base, stack], q) {
+            return Ok(found);
+        }
+    }
     let log = InvertedPair::of(strata, q)?.difference(|log| log);
     let (low, high) = ((log.low - RESOLUTION).exp(), (log.high + RESOLUTION).exp());
     Ok(Estimate { value: log.value.exp(), low, high, ..log })
