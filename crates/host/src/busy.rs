@@ -15,11 +15,14 @@ const LEAST_BUSY: f64 = 0.3;
 const LEAST_STOLEN: f64 = 0.05;
 /// So many programs are named.
 const NAMED: usize = 3;
+/// The parent of all threads of the kernel.
+const KTHREADD: u32 = 2;
 
 /// What programs had computed at a time.
 #[derive(Clone, Debug)]
 pub struct CpuReading {
-    at: Instant,
+    /// When it was read.
+    pub read_at: Instant,
     times: CpuTimes,
     programs: BTreeMap<u32, Program>,
 }
@@ -57,25 +60,20 @@ impl CpuReading {
             Some((pid, Program { name, parent, ns: ns.sum() }))
         };
         Some(CpuReading {
-            at: Instant::now(),
+            read_at: Instant::now(),
             times: gauges.cpu_times()?,
             programs: pids.filter_map(program).collect(),
         })
     }
 
-    /// When it was read.
-    pub fn at(&self) -> Instant {
-        self.at
-    }
-
     /// Who was busy since an earlier reading, without the program `own` and all that it started.
     pub fn since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
-        let passed_ns = (self.at - earlier.at).as_nanos().max(1) as f64;
+        let passed_ns = (self.read_at - earlier.read_at).as_nanos().max(1) as f64;
         let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } = self.times.since(earlier.times);
         let all_ns = (user_ns + system_ns + steal_ns + idle_ns).max(1) as f64;
-        let others = self.programs.iter().filter(|(pid, _)| !self.descends(**pid, own));
+        let is_anothers = |pid: &u32| ![own, KTHREADD].iter().any(|from| self.descends(*pid, *from));
+        let others = self.programs.iter().filter(|(pid, _)| is_anothers(pid));
         let mut programs: Vec<(String, f64)> = others
-            .filter(|(pid, _)| !self.descends(**pid, KTHREADD))
             .map(|(pid, now)| {
                 let before = earlier.programs.get(pid).map_or(0, |before| before.ns);
                 let cpus = now.ns.saturating_sub(before) as f64 / passed_ns;
@@ -106,12 +104,9 @@ impl CpuReading {
     }
 }
 
-/// The parent of all threads of the kernel.
-const KTHREADD: u32 = 2;
-
 impl BusyCpus {
     /// `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`; `None`: nothing that matters.
-    pub fn told(&self) -> Option<String> {
+    pub fn sentence(&self) -> Option<String> {
         let busy = (self.busy >= LEAST_BUSY).then(|| {
             let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
             let who = if names.is_empty() { "many small programs".to_owned() } else { names.join(", ") };
@@ -119,8 +114,8 @@ impl BusyCpus {
         });
         let stolen = (self.stolen >= LEAST_STOLEN)
             .then(|| format!("a hypervisor takes {:.0} % of the CPU time for others", 100.0 * self.stolen));
-        let told: Vec<String> = [busy, stolen].into_iter().flatten().collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let parts: Vec<String> = [busy, stolen].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
@@ -146,12 +141,12 @@ mod tests {
     fn others_are_named_and_what_is_ours_is_not() {
         let program = |name: &str, parent, ns| Program { name: name.to_owned(), parent, ns };
         let before = CpuReading {
-            at: Instant::now(),
+            read_at: Instant::now(),
             times: CpuTimes::default(),
             programs: BTreeMap::from([(7, program("rustc", 1, 5_000_000))]),
         };
         let after = CpuReading {
-            at: before.at + Duration::from_millis(500),
+            read_at: before.read_at + Duration::from_millis(500),
             times: CpuTimes {
                 user_ns: 700_000_000,
                 steal_ns: 100_000_000,
@@ -171,19 +166,18 @@ mod tests {
         let found = after.since(&before, 20);
         let named: Vec<&str> = found.programs.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!((named, found.cpus), (vec!["rustc (pid 7)", "cc1 (pid 8)"], 2.0));
-        let told = found.told().unwrap();
         assert_eq!(
-            told,
+            found.sentence().unwrap(),
             "1.1 of 2 CPUs are busy: rustc (pid 7), cc1 (pid 8); a hypervisor takes 10 % of the CPU time for others"
         );
-        assert_eq!(before.since(&before, 20).told(), None);
+        assert_eq!(before.since(&before, 20).sentence(), None);
     }
 
     #[test]
     fn this_system_tells() {
         let probe = Probe::of_files(std::path::Path::new("/"));
         let before = CpuReading::now(&probe).unwrap();
-        let until = before.at() + Duration::from_millis(60);
+        let until = before.read_at + Duration::from_millis(60);
         while Instant::now() < until {
             std::hint::spin_loop();
         }

@@ -216,12 +216,10 @@ impl Session<'_> {
     /// Names who keeps the CPUs of this host busy, by what they did while the run was prepared.
     fn tell_who_is_busy(&mut self, at_first: &CpuReading) -> Result<()> {
         let wanted = MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
-        std::thread::sleep(wanted.saturating_sub(at_first.at().elapsed()));
+        std::thread::sleep(wanted.saturating_sub(at_first.read_at.elapsed()));
         let now = CpuReading::now(&here()).map(|now| now.since(at_first, std::process::id()));
-        match now.and_then(|found| found.told()) {
-            Some(told) => self.warn(BUSY, "host", told),
-            None => Ok(()),
-        }
+        let sentence = now.and_then(|found| found.sentence());
+        sentence.map_or(Ok(()), |sentence| self.warn(BUSY, "host", sentence))
     }
 
     /// What is left of `max_written` for the load. Passes over what an earlier part of the run lost may not fit any more.

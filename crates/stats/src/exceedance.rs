@@ -38,23 +38,12 @@ impl RoundHistograms {
 
     /// All rounds merged.
     pub fn pooled(&self) -> Histogram {
-        let mut pooled = Histogram::new();
-        for (bucket, count) in self.groups.iter().flatten() {
-            pooled.record_many(bounds(*bucket as usize).0, *count);
-        }
-        pooled
+        pooled(&self.groups)
     }
 
     /// The rounds merged into about so many histograms of consecutive ones, or each by itself.
     pub(super) fn batches(&self, most: usize) -> Vec<Histogram> {
-        let merged = |groups: &[Vec<(u32, u64)>]| {
-            let mut all = Histogram::new();
-            for (bucket, count) in groups.iter().flatten() {
-                all.record_many(bounds(*bucket as usize).0, *count);
-            }
-            all
-        };
-        self.groups.chunks_exact((self.groups.len() / most).max(1)).map(merged).collect()
+        self.groups.chunks_exact((self.groups.len() / most).max(1)).map(pooled).collect()
     }
 
     /// Number of latencies.
@@ -67,6 +56,14 @@ impl RoundHistograms {
         let items = |group: &[(u32, u64)]| group.iter().map(|(_, count)| *count as f64).sum();
         self.groups.iter().map(|group| (items(group), of(group))).collect()
     }
+}
+
+fn pooled(groups: &[Vec<(u32, u64)>]) -> Histogram {
+    let mut pooled = Histogram::new();
+    for (bucket, count) in groups.iter().flatten() {
+        pooled.record_many(bounds(*bucket as usize).0, *count);
+    }
+    pooled
 }
 
 /// Merges two lists of rising buckets.

@@ -1,12 +1,13 @@
 //! Latency percentiles with their intervals, from histograms that are merged over rounds and never
 //! averaged. The interval of a percentile is that of the share of I/Os beyond it, inverted over the
 //! merged distribution (Woodruff 1952): where it lies between two modes, the interval reaches both.
+//! Ratios and differences of two stacks are taken batch by batch where each has enough I/Os.
 //! Refuses a percentile with fewer than [`super::exceedance::LEAST_BEYOND`] I/Os beyond it.
 
 use super::exceedance::{RoundHistograms, Threshold, share, share_ratio};
 use super::gate::Gate;
 use super::ratio::{self, Difference};
-use super::spread::Spread;
+use super::spread::{BATCHES, Spread};
 use super::visits::{self, VisitRatio};
 use super::{ALPHA, Refusal};
 use iotax_histogram::{Histogram, bounds};
@@ -143,31 +144,37 @@ pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
     side.pooled().mean().ok_or(Refusal::IdleStack)
 }
 
-/// Batches of consecutive rounds in which quantiles of both sides are compared.
-const BATCHES: usize = 16;
-
-/// The ratio by quantiles of batches, where each has ten I/Os beyond them on both sides: what the
-/// machine does to both in a batch cancels, however far its level drifts. `None`: there are fewer.
-fn of_batches(sides: [&RoundHistograms; 2], q: f64) -> Option<Estimate> {
-    let enough = |histogram: &Histogram| number(histogram.count(), q) >= LEAST_FOR_VALUE;
-    let [a, b] = sides.map(|side| side.batches(BATCHES));
-    let each = a.iter().zip(&b).map(|(a, b)| {
-        let known = enough(a) && enough(b);
-        known.then(|| Some(log_quantile(b, q).ok()? - log_quantile(a, q).ok()?))?
-    });
+/// The quantile of B less that of A in the scale of `map`, by quantiles of batches of rounds, where
+/// each batch has ten I/Os beyond them on both sides: what the machine does to both in a batch
+/// cancels, however far its level drifts. `None`: some batch has fewer, or there are several strata.
+fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Option<Estimate> {
+    let [sides] = strata else { return None };
+    let quantile = |histogram: &Histogram| {
+        let enough = number(histogram.count(), q) >= LEAST_FOR_VALUE;
+        enough.then(|| log_quantile(histogram, q).ok().map(map)).flatten()
+    };
+    let [a, b] = [0, 1].map(|at| sides[at].batches(BATCHES));
+    let each = a.iter().zip(&b).map(|(a, b)| Some(quantile(b)? - quantile(a)?));
     let each: Vec<f64> = each.collect::<Option<_>>()?;
     let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
     let spread = Spread::of(&each.iter().map(|one| one - mean).collect::<Vec<_>>()).ok()?;
-    let [a, b] = sides.map(RoundHistograms::pooled);
-    let value = log_quantile(&b, q).ok()? - log_quantile(&a, q).ok()?;
-    let half = spread.half_width() + RESOLUTION;
+    let [a, b] = [0, 1].map(|at| sides[at].pooled());
+    let value = quantile(&b)? - quantile(&a)?;
     Some(Estimate {
-        value: value.exp(),
-        low: (value.min(mean) - half).exp(),
-        high: (value.max(mean) + half).exp(),
+        value,
+        low: value.min(mean) - spread.half_width(),
+        high: value.max(mean) + spread.half_width(),
         samples: a.count().min(b.count()),
         gate: spread.gate,
     })
+}
+
+/// By batches where they suffice, else by counting.
+fn paired(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Result<Estimate, Refusal> {
+    match by_batches(strata, q, map) {
+        Some(found) => Ok(found),
+        None => Ok(InvertedPair::of(strata, q)?.difference(map)),
+    }
 }
 
 /// The ratio of the `q` quantiles, B to A, paired by rounds, over one or more strata.
@@ -175,12 +182,7 @@ fn of_batches(sides: [&RoundHistograms; 2], q: f64) -> Option<Estimate> {
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail on either side.
 pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
-    if let [[base, stack]] = strata {
-        if let Some(found) = of_batches([base, stack], q) {
-            return Ok(found);
-        }
-    }
-    let log = InvertedPair::of(strata, q)?.difference(|log| log);
+    let log = paired(strata, q, |log| log)?;
     let (low, high) = ((log.low - RESOLUTION).exp(), (log.high + RESOLUTION).exp());
     Ok(Estimate { value: log.value.exp(), low, high, ..log })
 }
@@ -190,9 +192,10 @@ pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Ref
 /// # Errors
 /// As [`of_ratio`].
 pub fn of_difference(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
-    let pair = InvertedPair::of(strata, q)?;
-    let found = pair.difference(f64::exp);
-    let finest = RESOLUTION * pair.sides[1].value.exp();
+    let found = paired(strata, q, f64::exp)?;
+    let mut stack = Histogram::new();
+    strata.iter().for_each(|[_, side]| stack.merge(&side.pooled()));
+    let finest = RESOLUTION * log_quantile(&stack, q)?.exp();
     Ok(Estimate { low: found.low - finest, high: found.high + finest, ..found })
 }
 
