@@ -1,13 +1,14 @@
 //! Latency percentiles with their intervals, from histograms that are merged over rounds and never
 //! averaged. The interval of a percentile is that of the share of I/Os beyond it, inverted over the
 //! merged distribution (Woodruff 1952): where it lies between two modes, the interval reaches both.
-//! Ratios and differences of two stacks are taken batch by batch where each has enough I/Os.
+//! Where each of 16 batches of rounds has enough I/Os, the spread of their quantiles is the interval.
 //! Refuses a percentile with fewer than [`super::exceedance::LEAST_BEYOND`] I/Os beyond it.
 
 use super::exceedance::{RoundHistograms, Threshold, share, share_ratio};
 use super::gate::Gate;
 use super::ratio::{self, Difference};
 use super::spread::{BATCHES, Spread};
+use super::student::t975;
 use super::visits::{self, VisitRatio};
 use super::{ALPHA, Refusal};
 use iotax_histogram::{Histogram, bounds};
@@ -31,6 +32,14 @@ pub struct Estimate {
     pub samples: u64,
     /// Whether the rounds behind it depend on each other for longer than a batch.
     pub gate: Gate,
+}
+
+impl Estimate {
+    /// Of one whose figures are logarithms of latencies or of their ratio.
+    fn unlogged(self) -> Estimate {
+        let (low, high) = ((self.low - RESOLUTION).exp(), (self.high + RESOLUTION).exp());
+        Estimate { value: self.value.exp(), low, high, ..self }
+    }
 }
 
 /// Sum of the latencies in a histogram and their number.
@@ -115,14 +124,18 @@ impl InvertedPair {
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail.
 pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
-    let found = Inverted::of(&[side], q)?;
-    Ok(Estimate {
-        value: found.value.exp(),
-        low: (found.end(-1.0) - RESOLUTION).exp(),
-        high: (found.end(1.0) + RESOLUTION).exp(),
-        samples: found.pooled.count(),
-        gate: found.spread.gate,
-    })
+    let by_batches = of_batches(side, q, |log| log)
+        .and_then(|each| over_batches(&each, log_quantile(&side.pooled(), q).ok()?, side.count()));
+    let log = match by_batches {
+        Some(found) => found,
+        None => {
+            let found = Inverted::of(&[side], q)?;
+            let (low, high) = (found.end(-1.0), found.end(1.0));
+            let (value, samples, gate) = (found.value, found.pooled.count(), found.spread.gate);
+            Estimate { value, low, high, samples, gate }
+        }
+    };
+    Ok(log.unlogged())
 }
 
 /// The pooled `q` quantile alone, for runs too short for an interval.
@@ -144,29 +157,39 @@ pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
     side.pooled().mean().ok_or(Refusal::IdleStack)
 }
 
-/// The quantile of B less that of A in the scale of `map`, by quantiles of batches of rounds, where
-/// each batch has ten I/Os beyond them on both sides: what the machine does to both in a batch
-/// cancels, however far its level drifts. `None`: some batch has fewer, or there are several strata.
-fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Option<Estimate> {
-    let [sides] = strata else { return None };
-    let quantile = |histogram: &Histogram| {
-        let enough = number(histogram.count(), q) >= LEAST_FOR_VALUE;
-        enough.then(|| log_quantile(histogram, q).ok().map(map)).flatten()
+/// Quantiles of batches of rounds, in the scale of `map`; `None`: one has fewer than ten I/Os beyond.
+fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec<f64>> {
+    let enough = |histogram: &Histogram| number(histogram.count(), q) >= LEAST_FOR_VALUE;
+    let quantile = |histogram: Histogram| {
+        enough(&histogram).then(|| log_quantile(&histogram, q).ok().map(map)).flatten()
     };
-    let [a, b] = [0, 1].map(|at| sides[at].batches(BATCHES));
-    let each = a.iter().zip(&b).map(|(a, b)| Some(quantile(b)? - quantile(a)?));
-    let each: Vec<f64> = each.collect::<Option<_>>()?;
-    let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
-    let spread = Spread::of(&each.iter().map(|one| one - mean).collect::<Vec<_>>()).ok()?;
-    let [a, b] = [0, 1].map(|at| sides[at].pooled());
-    let value = quantile(&b)? - quantile(&a)?;
-    Some(Estimate {
-        value,
-        low: value.min(mean) - spread.half_width(),
-        high: value.max(mean) + spread.half_width(),
-        samples: a.count().min(b.count()),
-        gate: spread.gate,
-    })
+    side.batches(BATCHES).into_iter().map(quantile).collect()
+}
+
+/// The interval around `value`, the pooled figure of what batches have: Student's t over batches,
+/// stretched where needed to hold the pooled figure (a percentile between two modes may fall outside).
+fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
+    let number = each.len() as f64;
+    let mean = each.iter().sum::<f64>() / number;
+    let residuals: Vec<f64> = each.iter().map(|one| one - mean).collect();
+    let gate = Spread::of(&residuals).ok()?.gate;
+    // What a batch leaves to the next counts where it adds up, and is known by fewer batches.
+    let next: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let own: f64 = residuals.iter().map(|off| off * off).sum();
+    let all = own + 2.0 * next.max(0.0);
+    let freedom = ((number - 1.0) * own / all.max(f64::MIN_POSITIVE)).max(4.0);
+    let half = t975(freedom as usize) * (all / (number - 1.0) / number).sqrt();
+    Some(Estimate { value, low: value.min(mean - half), high: value.max(mean + half), samples, gate })
+}
+
+/// The quantile of B less that of A in the scale of `map`, batch by batch: what the machine does to
+/// both in a batch cancels, however far its level drifts. `None`: some batch has too few I/Os, or
+/// there are several strata.
+fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Option<Estimate> {
+    let [[a, b]] = strata else { return None };
+    let each = of_batches(b, q, map)?.into_iter().zip(of_batches(a, q, map)?).map(|(b, a)| b - a);
+    let [of_a, of_b] = [a, b].map(|side| log_quantile(&side.pooled(), q).ok().map(map));
+    over_batches(&each.collect::<Vec<_>>(), of_b? - of_a?, a.count().min(b.count()))
 }
 
 /// By batches where they suffice, else by counting.
@@ -182,9 +205,7 @@ fn paired(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Resul
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail on either side.
 pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Refusal> {
-    let log = paired(strata, q, |log| log)?;
-    let (low, high) = ((log.low - RESOLUTION).exp(), (log.high + RESOLUTION).exp());
-    Ok(Estimate { value: log.value.exp(), low, high, ..log })
+    Ok(paired(strata, q, |log| log)?.unlogged())
 }
 
 /// The `q` quantile of B less that of A in nanoseconds, likewise.
