@@ -144,7 +144,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         Some(spec) => trials(spec, &ground)?,
         None => {
             measured_on(scenario, region)
-                + &times(scenario, &layout)
+                + &times(scenario, &layout, &survey.write_caches)
                 + &setting_up(scenario, &layout, &beside)
                 + &engines(scenario)
                 + &sweeps(scenario)
@@ -484,12 +484,12 @@ fn long_time(seconds: f64) -> String {
     }
 }
 
-fn times(scenario: &Scenario, layout: &Layout) -> String {
+fn times(scenario: &Scenario, layout: &Layout, write_caches: &[WriteCache]) -> String {
     let measure = &scenario.measure;
     let most = load_s(scenario, layout);
     let in_turn = layout.sets.len() == 1
         && scenario.stacks.len() >= 2
-        && scenario.workloads.iter().all(|load| series::suits(load, measure));
+        && scenario.workloads.iter().all(|load| series::suits(load, measure, write_caches));
     let least = series::least_s(measure, in_turn, scenario.stacks.len()).min(most);
     let workloads = scenario.workloads.len();
     let visits = counted(u64::from(measure.visits), "visit", "visits");

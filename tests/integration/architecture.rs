@@ -294,3 +294,21 @@ fn no_sentence_has_two_blanks_in_a_row() {
         sources.flat_map(|path| texts_of(&fs::read_to_string(path).unwrap())).filter(gap).collect();
     assert_eq!(found, Vec::<String>::new());
 }
+
+#[test]
+fn no_page_has_the_marks_of_a_merge() {
+    let mut folders = vec![root().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && !name.starts_with('.') {
+                folders.push(path);
+            } else if name.ends_with(".md") {
+                let text = fs::read_to_string(&path).unwrap();
+                let marked =
+                    text.lines().find(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "));
+                assert_eq!(marked, None, "{}", path.display());
+            }
+        }
+    }
+}

@@ -12,8 +12,9 @@ use super::rows;
 use super::subject::who;
 use super::tails;
 use super::verdicts::at_once;
+use iotax_stats::family::{self, Family};
 use iotax_stats::ratio::{Difference, Total};
-use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict, family};
+use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict};
 use iotax_units::grouped;
 
 /// The charges of one stack with the estimates behind them.
@@ -51,12 +52,13 @@ pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Optio
     Charged { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
 }
 
-/// Concludes a charge from the simultaneous interval over all `many` of its kind, and gives it that
+/// Concludes a charge from the simultaneous interval over all of its family, and gives it that
 /// interval.
-pub fn hold(one: &mut ChargeFinding, who: &str, found: &Estimated, many: usize, zone: f64) {
-    one.ratio = one.ratio.with_interval(Some(&found.simultaneous(many)));
-    one.difference = one.difference.stretched(family::stretch(many, found.log().freedom));
-    let Some(held) = at_once::<Charge>(one.verdict.reason(), one.verdict.change(), found, many, zone) else {
+pub fn hold(one: &mut ChargeFinding, who: &str, found: &Estimated, family: Family, zone: f64) {
+    one.ratio = one.ratio.with_interval(Some(&found.simultaneous(family)));
+    one.difference = one.difference.stretched(family::stretch(family, found.log().freedom));
+    let Some(held) = at_once::<Charge>(one.verdict.reason(), one.verdict.change(), found, family, zone)
+    else {
         return;
     };
     let remedy = match held.reason() == one.verdict.reason() {

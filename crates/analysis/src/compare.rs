@@ -7,12 +7,13 @@ use super::pairing::{Basis, Paired, Unit};
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use super::timeline;
+use iotax_stats::family::{self, Family};
 use iotax_stats::judge::{Question, judge};
 use iotax_stats::quantile::Estimate;
 use iotax_stats::ratio::{self, Difference, Total};
 use iotax_stats::rounds::Value;
 use iotax_stats::visits::{self, VisitRatio};
-use iotax_stats::{Change, Concludes, Gate, Ratio, Refusal, Uncertain, Verdict, family};
+use iotax_stats::{Change, Concludes, Gate, Ratio, Refusal, Uncertain, Verdict};
 
 /// An estimated ratio, whatever its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,11 +44,11 @@ impl Estimated {
         }
     }
 
-    /// The interval that holds together with those of `many` comparisons.
-    pub fn simultaneous(&self, many: usize) -> Interval {
+    /// The interval that holds together with those of all comparisons of the run.
+    pub fn simultaneous(&self, family: Family) -> Interval {
         let (low, high) = match self {
-            Estimated::Rounds(found) => family::bounds(found, many),
-            Estimated::Visits(found, _) => family::visit_bounds(found, many),
+            Estimated::Rounds(found) => family::bounds(found, family),
+            Estimated::Visits(found, _) => family::visit_bounds(found, family),
         };
         Interval::between(low, high)
     }

@@ -10,6 +10,7 @@ use super::subject::{self, Quantity};
 use super::verdicts;
 use iotax_model::scenario::Metric;
 use iotax_model::scenario::published::Way as PublishedWay;
+use iotax_stats::family::Family;
 use iotax_stats::ratio::Total;
 use iotax_stats::{Concludes, Refusal, Verdict};
 
@@ -173,20 +174,17 @@ pub fn note(reading: &WorkloadView) -> Option<String> {
     (!reading.directions().is_empty()).then(|| text.to_owned())
 }
 
-/// Concludes the rates of single directions of a run from simultaneous intervals; they are a
-/// separate family.
-pub fn settle(workloads: &mut [WorkloadFindings], estimates: &[Option<Estimated>], zone: f64) {
-    let many = estimates.iter().flatten().count();
+/// Concludes the rates of single directions of a run from simultaneous intervals.
+pub fn settle(
+    workloads: &mut [WorkloadFindings],
+    estimates: &[Option<Estimated>],
+    family: Family,
+    zone: f64,
+) {
     let all =
         workloads.iter_mut().flat_map(|workload| workload.judged().0).flat_map(|one| &mut one.directions);
     for (one, found) in all.zip(estimates) {
         let Some(found) = found else { continue };
-        verdicts::hold(&mut one.rate, found, many, zone);
+        verdicts::hold(&mut one.rate, found, family, zone);
     }
-}
-
-/// How many rates of single directions with an interval a run has.
-pub fn many(workloads: &[WorkloadFindings]) -> usize {
-    let all = workloads.iter().flat_map(WorkloadFindings::all_comparisons).flat_map(|one| &one.directions);
-    all.filter(|one| one.rate.simultaneous.is_some()).count()
 }

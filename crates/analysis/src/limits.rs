@@ -2,7 +2,7 @@
 
 use super::findings::{Comparison, Figure, SampleUnit, WorkloadFindings};
 use super::reading::WorkloadView;
-use super::{directions, steady, verdicts};
+use super::{steady, verdicts};
 use iotax_stats::checks::TIMES;
 use iotax_stats::length::LEAST;
 use iotax_stats::round::rounded_up;
@@ -23,7 +23,6 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
         );
     }
     lines.extend(chance(verdicts::many(workloads)));
-    lines.extend(chance_apart(directions::many(workloads)));
     lines.extend(unchecked(&comparisons));
     lines.extend(steady::not_excluded(&readings.iter().map(|reading| &reading.writes).collect::<Vec<_>>()));
     lines
@@ -39,24 +38,10 @@ fn stalls(readings: &[WorkloadView]) -> Option<String> {
     Some(format!("{name}: stalls of a stack that are rarer than one in {every} s"))
 }
 
-/// Says that costs and gains are concluded from intervals that hold simultaneously with all others
-/// of their kind.
+/// Says that differences are concluded from intervals that hold simultaneously with all others.
 fn chance(many: usize) -> Option<String> {
-    (many > 1).then(|| {
-        format!(
-            "chance: at most 5 in 100 such runs report any false cost or gain in throughput among their {many} comparisons; \
-             the same holds separately for latencies and for CPU times"
-        )
-    })
-}
-
-/// Rates of reads and writes apart are held against each other, beside those of whole loads.
-fn chance_apart(many: usize) -> Option<String> {
     (many > 0).then(|| {
-        format!(
-            "chance, reads and writes apart: at most 5 in 100 such runs report any false cost or gain among their {many} rates of one \
-             direction, in addition to those of whole loads"
-        )
+        "chance: at most 5 in 100 such runs report any false difference, in throughput, latencies and CPU times together".to_owned()
     })
 }
 

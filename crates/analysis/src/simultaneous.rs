@@ -1,7 +1,7 @@
 //! Intervals that hold at once.
 
 use super::findings::{Figure, Interval};
-use iotax_stats::family;
+use iotax_stats::family::{self, Family};
 
 /// A figure with the interval that holds for so many at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ impl Simultaneous {
         if low <= 0.0 {
             return None;
         }
-        let stretch = family::stretch(points, freedom);
+        let stretch = family::stretch(Family::whole(points), freedom);
         let reach = |bound: f64| value * (bound / value).powf(stretch);
         Some(Simultaneous { value: *value, low: reach(low), high: reach(high) })
     }

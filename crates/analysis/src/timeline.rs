@@ -63,8 +63,10 @@ impl Timeline {
                 let slots = series.map(|series| in_turn(run, series, &index)).unwrap_or_default();
                 rounds.push(Timed { id, kind, in_series: !slots.is_empty(), slots });
             }
-            if let Some(last) = rounds.last_mut().filter(|last| !last.in_series) {
-                last.slots.push(Slot::of(slice, *stack));
+            let Some(last) = rounds.last_mut() else { continue };
+            match last.in_series {
+                true => last.share_out(&Slot::of(slice, *stack)),
+                false => last.slots.push(Slot::of(slice, *stack)),
             }
         }
         let long_slices = rounds.iter().filter(|round| round.kind == RoundKind::Long).map(Timed::most).max();
@@ -104,8 +106,24 @@ impl Timed {
         self.of_stack(stack).count() == slices && self.of_stack(stack).all(|slot| !slot.spoiled)
     }
 
+    /// Gives the short slices of a stack their parts of what is known of all of them together: bytes by
+    /// their I/Os, the flush by their windows.
+    fn share_out(&mut self, sum: &Slot) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.stack == sum.stack) {
+            slot.bytes = if sum.ios > 0.0 { sum.bytes * slot.ios / sum.ios } else { 0.0 };
+            slot.flush_s = sum.flush_s.map(|flush_s| flush_s * slot.window_s / sum.window_s);
+        }
+    }
+
     fn judged(&self, stratum: u32, pair: [usize; 2], basis: Basis) -> Result<Round, Refusal> {
-        let parts = self.slots.iter().map(|slot| slot.part(pair.contains(&slot.stack), basis));
+        let parts = self.slots.iter().map(|slot| {
+            let compared = pair.contains(&slot.stack);
+            // Of a series the totals count.
+            if compared && basis.by_bytes && slot.bytes <= 0.0 && !self.in_series {
+                return Err(wrote_nothing());
+            }
+            slot.part(compared, basis)
+        });
         let (kind, in_series) = (self.kind, self.in_series);
         Ok(Round { kind, visit: self.id.0, stratum, in_series, parts: parts.collect::<Result<_, _>>()? })
     }
@@ -150,9 +168,6 @@ impl Slot {
             (Quantity::Acknowledged, _) => 0.0,
         };
         let amount = if basis.by_bytes { self.bytes } else { self.ios };
-        if compared && basis.by_bytes && amount <= 0.0 {
-            return Err(wrote_nothing());
-        }
         Ok(Part { stack: self.stack, amount, seconds: self.window_s + flush_s })
     }
 }

@@ -13,7 +13,8 @@ use super::reading::WorkloadView;
 use super::remedy::{Effort, resumable, settle_words};
 use super::subject::{self, Quantity, who};
 use super::tails;
-use iotax_stats::{Change, Concludes, Refusal, family};
+use iotax_stats::family::{self, Family};
+use iotax_stats::{Change, Concludes, Refusal};
 use iotax_store::RunData;
 
 /// One comparison with the estimate behind it.
@@ -94,31 +95,36 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     Compared { comparison, estimated: found.estimated.ok(), directions: of_directions }
 }
 
+/// Returns how many comparisons of throughput are judged together: also the lines of a bill that
+/// are not comparisons with the baseline, and the states of an array against the healthy array,
+/// because readers read them like the others.
+pub fn judged_together(estimates: &[Vec<Option<Estimated>>], bills: &[Vec<Option<Estimated>>]) -> usize {
+    estimates.iter().flatten().flatten().count()
+        + bills.iter().flat_map(|bill| own_lines(bill)).flatten().count()
+}
+
 /// Gives all throughput verdicts of a run their simultaneous intervals (Bonferroni), and concludes
-/// from these. The family includes the lines of a bill that are not comparisons with the baseline,
-/// and the states of an array against the healthy array, because readers read them like the others.
-/// `estimates` has the estimates of all comparisons, then of the states; `bills` those of the lines
-/// and the total of each workload's bill.
+/// from these. `estimates` has the estimates of all comparisons, then of the states; `bills` those
+/// of the lines and the total of each workload's bill.
 pub fn settle(
     workloads: &mut [WorkloadFindings],
     estimates: &[Vec<Option<Estimated>>],
     bills: &[Vec<Option<Estimated>>],
+    family: Family,
     zone: f64,
 ) {
-    let many = estimates.iter().flatten().flatten().count()
-        + bills.iter().flat_map(|bill| own_lines(bill)).flatten().count();
     for ((workload, estimates), bill_estimates) in workloads.iter_mut().zip(estimates).zip(bills) {
         let (all, bill) = workload.judged();
         for (one, estimated) in all.zip(estimates) {
             let Some(estimated) = estimated else { continue };
-            hold(&mut one.rate, estimated, many, zone);
+            hold(&mut one.rate, estimated, family, zone);
         }
         let lines = bill.into_iter().flat_map(|bill| bill.lines.iter_mut().chain([&mut bill.total]));
         for (line, estimated) in lines.zip(bill_estimates) {
             let Some(estimated) = estimated else { continue };
-            line.ratio = line.ratio.with_interval(Some(&estimated.simultaneous(many)));
-            line.of_baseline = line.of_baseline.stretched(family::stretch(many, estimated.log().freedom));
-            let held = at_once(line.verdict.reason(), line.verdict.change(), estimated, many, zone);
+            line.ratio = line.ratio.with_interval(Some(&estimated.simultaneous(family)));
+            line.of_baseline = line.of_baseline.stretched(family::stretch(family, estimated.log().freedom));
+            let held = at_once(line.verdict.reason(), line.verdict.change(), estimated, family, zone);
             line.verdict = held.unwrap_or_else(|| line.verdict.clone());
         }
     }
@@ -130,51 +136,50 @@ fn own_lines<T>(bill: &[T]) -> &[T] {
     bill.get(1..bill.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Concludes a rate from the simultaneous interval over all `many` of its kind.
-pub fn hold(rate: &mut RateFinding, estimated: &Estimated, many: usize, zone: f64) {
-    rate.simultaneous = Some(estimated.simultaneous(many));
-    if let Some(held) = at_once(rate.verdict.reason(), rate.verdict.change(), estimated, many, zone) {
+/// Concludes a rate from the simultaneous interval over all of its family.
+pub fn hold(rate: &mut RateFinding, estimated: &Estimated, family: Family, zone: f64) {
+    rate.simultaneous = Some(estimated.simultaneous(family));
+    if let Some(held) = at_once(rate.verdict.reason(), rate.verdict.change(), estimated, family, zone) {
         rate.verdict = held;
     }
 }
 
-/// Returns the conclusion from an estimate that is one of `many` of its kind, so that a verdict
-/// never contradicts the interval beside it. `reason` and `change` come from the conclusion by the
+/// Returns the conclusion from an estimate that is one of a family, so that a verdict never
+/// contradicts the interval beside it. `reason` and `change` come from the conclusion by the
 /// individual interval; any other reason that withheld it stays. `None` if nothing changes.
 pub fn at_once<C: Concludes>(
     reason: Option<&Refusal>,
     change: Option<Change>,
     estimated: &Estimated,
-    many: usize,
+    family: Family,
     zone: f64,
 ) -> Option<C> {
-    let Interval::Bounds { low, high, .. } = estimated.simultaneous(many) else { return None };
+    let Interval::Bounds { low, high, .. } = estimated.simultaneous(family) else { return None };
     let ratio = 1.0 + estimated.change().value;
     let is_wide = low <= 1.0 && high >= 1.0 && (1.0 - low).max(high - 1.0) > zone;
     let held = Change::of_ratio(ratio, low, high);
     match reason {
-        None if is_wide => Some(C::unresolved(held, Refusal::AmongMany { many })),
+        None if is_wide => Some(C::unresolved(held, Refusal::AmongMany { many: family.many })),
         None | Some(Refusal::TooWide { .. }) => Some(C::of_interval(ratio, low, high, zone)),
         Some(reason) => change.map(|_| C::unresolved(held, reason.clone())),
     }
 }
 
-/// Does the same for latencies, for separate latencies of reads and writes, or for CPU times. Each
-/// of these is a separate family, as it has a separate column.
+/// Does the same for latencies, for separate latencies of reads and writes, or for CPU times.
 pub fn settle_charges(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<Estimated>],
+    family: Family,
     zone: f64,
     pick: fn(&mut Charges) -> Vec<&mut ChargeFinding>,
 ) {
-    let many = estimates.iter().flatten().count();
     let all = workloads.iter_mut().flat_map(WorkloadFindings::charged).flat_map(|charges| {
         let who = who(&charges.stack, &charges.against, charges.emulated.is_some());
         pick(charges).into_iter().map(move |one| (who.clone(), one))
     });
-    for ((who, one), found) in all.zip(estimates).filter(|_| many > 1) {
+    for ((who, one), found) in all.zip(estimates) {
         let Some(found) = found else { continue };
-        charges::hold(one, &who, found, many, zone);
+        charges::hold(one, &who, found, family, zone);
     }
 }
 

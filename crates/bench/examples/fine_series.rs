@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         lengths: vec![ShortLength { discard_ns: 0, window_ns }],
         begins_ns: Vec::new(),
         bin_ns: bin_us * 1000,
+        flush: false,
     };
     let mut counts: Vec<u64> = Vec::new();
     while (counts.len() as u64 * bin_us) as f64 / 1e6 < seconds {

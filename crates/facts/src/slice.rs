@@ -16,19 +16,23 @@ pub struct CpuTimes {
     /// Time in which a limit on CPU time of the own control group held its threads back, on all CPUs together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
+    /// CPU time of the kernel's threads by their own clocks, of short slices; `None`: none is visible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_threads_ns: Option<u64>,
 }
 
 /// In the order of the fields, as a load generator keeps them that knows nothing of what they are.
-impl From<[u64; 5]> for CpuTimes {
-    fn from([user_ns, system_ns, steal_ns, idle_ns, throttled_ns]: [u64; 5]) -> CpuTimes {
-        CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns }
+impl From<[u64; 6]> for CpuTimes {
+    fn from([user_ns, system_ns, steal_ns, idle_ns, throttled_ns, threads_ns]: [u64; 6]) -> CpuTimes {
+        let kernel_threads_ns = (threads_ns > 0).then_some(threads_ns);
+        CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns, kernel_threads_ns }
     }
 }
 
-impl From<CpuTimes> for [u64; 5] {
-    fn from(times: CpuTimes) -> [u64; 5] {
-        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns } = times;
-        [user_ns, system_ns, steal_ns, idle_ns, throttled_ns]
+impl From<CpuTimes> for [u64; 6] {
+    fn from(times: CpuTimes) -> [u64; 6] {
+        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns, kernel_threads_ns } = times;
+        [user_ns, system_ns, steal_ns, idle_ns, throttled_ns, kernel_threads_ns.unwrap_or(0)]
     }
 }
 
@@ -45,6 +49,10 @@ impl CpuTimes {
             steal_ns: self.steal_ns.saturating_sub(earlier.steal_ns),
             idle_ns: self.idle_ns.saturating_sub(earlier.idle_ns),
             throttled_ns: self.throttled_ns.saturating_sub(earlier.throttled_ns),
+            kernel_threads_ns: self
+                .kernel_threads_ns
+                .zip(earlier.kernel_threads_ns)
+                .map(|(to, from)| to.saturating_sub(from)),
         }
     }
 
@@ -56,6 +64,10 @@ impl CpuTimes {
             steal_ns: self.steal_ns.saturating_add(other.steal_ns),
             idle_ns: self.idle_ns.saturating_add(other.idle_ns),
             throttled_ns: self.throttled_ns.saturating_add(other.throttled_ns),
+            kernel_threads_ns: self
+                .kernel_threads_ns
+                .zip(other.kernel_threads_ns)
+                .map(|(one, other)| one.saturating_add(other)),
         }
     }
 }

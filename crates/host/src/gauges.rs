@@ -44,6 +44,11 @@ impl Gauges {
         Gauges { probe, chains: BTreeMap::new(), quotas }
     }
 
+    /// What it reads through.
+    pub fn probe(&self) -> &Probe {
+        &self.probe
+    }
+
     /// CPU time of all CPUs since boot; two readings make a difference.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         let times = parse_stat(&self.probe.read("/proc/stat")?)?;
@@ -155,6 +160,7 @@ fn parse_stat(text: &str) -> Option<CpuTimes> {
         steal_ns: sum(&[7])?,
         idle_ns: sum(&[3, 4])?,
         throttled_ns: 0,
+        kernel_threads_ns: None,
     })
 }
 

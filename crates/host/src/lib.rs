@@ -12,6 +12,7 @@ pub mod caches;
 pub mod facts;
 pub mod gauges;
 pub mod guard;
+pub mod kernel_threads;
 pub mod kvm;
 pub mod limits;
 #[cfg(any(test, feature = "testing"))]

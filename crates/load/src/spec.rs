@@ -141,7 +141,7 @@ pub struct ShortLength {
 }
 
 /// Times of the machine since it booted that only grow, such as those of its processors by kind, nanoseconds.
-pub type MachineTimes = [u64; 5];
+pub type MachineTimes = [u64; 6];
 
 /// Reads them.
 pub type ReadMachine = Arc<dyn Fn() -> Option<MachineTimes> + Send + Sync>;
@@ -160,6 +160,9 @@ pub struct SeriesSpec {
     pub begins_ns: Vec<u64>,
     /// Width of the bins of [`Transient`], nanoseconds.
     pub bin_ns: u64,
+    /// Whether each worker flushes its targets behind the last slice, in the order in which they had their first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flush: bool,
 }
 
 /// What one slice counted; five numbers in this order where it is stored or sent.

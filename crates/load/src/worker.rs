@@ -134,6 +134,11 @@ impl Worker {
         self.paced
     }
 
+    /// Whether a job asks for a flush behind its last write.
+    pub(crate) fn flushes_at_end(&self) -> bool {
+        self.end_fsync
+    }
+
     pub(crate) fn crew(&self) -> &Arc<Mutex<Crew>> {
         &self.crew
     }
@@ -325,7 +330,7 @@ impl Worker {
         self.last_drain_ns = result.drain_ns;
     }
 
-    fn flush(&mut self, result: &mut SliceResult) -> Result<(), LoadError> {
+    pub(crate) fn flush(&self, result: &mut SliceResult) -> Result<(), LoadError> {
         let flushed = crew::lock(&self.crew).flush(self.lane, self.targets.len())?;
         for (thread, one) in flushed.iter().enumerate() {
             result.cpu_user_ns += one.cpu.user_ns;

@@ -693,7 +693,8 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
     let (first, second) = (file_of(1024 * KIB), file_of(1024 * KIB));
     let reads = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&reads);
-    let machine: ReadMachine = Arc::new(move || Some([counted.fetch_add(1, Ordering::Relaxed), 0, 0, 0, 7]));
+    let machine: ReadMachine =
+        Arc::new(move || Some([counted.fetch_add(1, Ordering::Relaxed), 0, 0, 0, 7, 0]));
     let threads_here = || std::fs::read_dir("/proc/self/task").unwrap().count();
     for engine in [EngineName::Null, EngineName::Sync, EngineName::Uring] {
         let jobs = [Job { numjobs: 2, iodepth: 4, ..buffered(Rw::RandRead) }];
@@ -703,12 +704,17 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
         assert!(engine != EngineName::Sync || threads_here() <= before, "no thread of its own");
         let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
         let order = [0, 1, 1, 0, 1, 0, 0, 1].repeat(4);
-        let spec =
-            SeriesSpec { order: order.clone(), lengths: vec![length; 2], begins_ns: vec![], bin_ns: MS / 20 };
+        let spec = SeriesSpec {
+            order: order.clone(),
+            lengths: vec![length; 2],
+            begins_ns: vec![],
+            bin_ns: MS / 20,
+            flush: false,
+        };
         let done = run_series(&[&a, &b], &spec, Some(&machine)).unwrap();
         assert_eq!(done.slices.iter().map(|slice| slice.worker).collect::<Vec<_>>(), order);
         // By one between the two readings of a slice, and nothing between slices counts.
-        assert_eq!(done.machine, [Some([16, 0, 0, 0, 0]); 2]);
+        assert_eq!(done.machine, [Some([16, 0, 0, 0, 0, 0]); 2]);
         for (number, (sum, transient)) in done.sums.iter().zip(&done.transients).enumerate() {
             let ours: Vec<_> = done.slices.iter().filter(|slice| slice.worker == number).collect();
             assert_eq!(sum.read.ios, ours.iter().map(|slice| slice.ios).sum::<u64>());
@@ -739,7 +745,13 @@ fn windows_of_a_series_hold_whole_cycles_at_depth_1() {
     let jobs = [Job { iodepth: 1, ..buffered(Rw::RandRead) }];
     let worker = Worker::prepare(&[slow], &jobs, Some(EngineName::Null)).unwrap();
     let length = ShortLength { discard_ns: 0, window_ns: MS };
-    let spec = SeriesSpec { order: vec![0; 100], lengths: vec![length], begins_ns: vec![], bin_ns: MS / 10 };
+    let spec = SeriesSpec {
+        order: vec![0; 100],
+        lengths: vec![length],
+        begins_ns: vec![],
+        bin_ns: MS / 10,
+        flush: false,
+    };
     let done = run_series(&[&worker], &spec, None).unwrap();
     assert!(done.slices.iter().all(|slice| slice.window_ns >= MS && slice.ios >= 1));
     let (sum, transient) = (&done.sums[0], &done.transients[0]);
@@ -759,7 +771,8 @@ fn a_series_refuses_what_it_cannot_run() {
         worker(file.path(), &[buffered(Rw::RandRead)], EngineName::Null).unwrap(),
     );
     let length = ShortLength { discard_ns: 0, window_ns: MS };
-    let spec = SeriesSpec { order: vec![0], lengths: vec![length], begins_ns: vec![], bin_ns: MS };
+    let spec =
+        SeriesSpec { order: vec![0], lengths: vec![length], begins_ns: vec![], bin_ns: MS, flush: false };
     let why =
         |workers: &[&Worker], spec: &SeriesSpec| run_series(workers, spec, None).unwrap_err().to_string();
     assert!(why(&[&paced], &spec).contains("at a rate"));
@@ -779,8 +792,13 @@ fn slices_of_a_series_begin_at_their_times_or_at_once_if_they_are_late() {
     let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
     let first_ns = iotax_load::clock::now() + 20 * MS;
     let begins_ns: Vec<u64> = [0, 20, 20, 60].iter().map(|ms| first_ns + ms * MS).collect();
-    let spec =
-        SeriesSpec { order: vec![0; 4], lengths: vec![length], begins_ns: begins_ns.clone(), bin_ns: MS };
+    let spec = SeriesSpec {
+        order: vec![0; 4],
+        lengths: vec![length],
+        begins_ns: begins_ns.clone(),
+        bin_ns: MS,
+        flush: false,
+    };
     let done = run_series(&[&worker], &spec, None).unwrap();
     for (slice, begin_ns) in done.slices.iter().zip(&begins_ns) {
         assert!(slice.start_ns >= *begin_ns && slice.ios > 0, "{slice:?} before {begin_ns}");

@@ -6,6 +6,7 @@ use super::far_end::{self, FarEnd};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::places::{Places, Reached, runs_apart};
+use super::series::ServedApart;
 use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, CommonSlice, Together};
@@ -198,6 +199,8 @@ pub struct Done {
     other_cpu: Option<CpuTimes>,
     /// What the threads computed that serve the stack's I/O.
     engine_ns: Option<f64>,
+    /// CPU time of all threads that work for the stack, by their own clocks: the generator's, the kernel's and those of programs.
+    threads_ns: Option<f64>,
     /// Readings of the devices below the load, before and after the slice.
     pub(super) devices: PlaceReadings,
     gate: Option<Gate>,
@@ -235,18 +238,23 @@ impl Done {
     pub(super) fn of_series(
         result: SliceResult,
         cpu: Option<CpuTimes>,
-        (engine_ns, guest_ns): (Option<f64>, Option<f64>),
+        computed: ServedApart,
         short_slices: u32,
     ) -> Done {
+        let kernel_ns = cpu.and_then(|cpu| cpu.kernel_threads_ns);
+        let threads_ns = kernel_ns.zip(computed.programs_ns).map(|(kernel_ns, programs_ns)| {
+            (kernel_ns + result.cpu_user_ns + result.cpu_system_ns) as f64 + programs_ns
+        });
         Done {
             result,
             exchange: None,
             together: None,
             cpu,
             // The kernel tells no kinds of a thread's time that are as exact as their sum.
-            host_cpu: guest_ns.map(|ns| CpuTimes { user_ns: ns as u64, ..CpuTimes::default() }),
+            host_cpu: computed.guest_ns.map(|ns| CpuTimes { user_ns: ns as u64, ..CpuTimes::default() }),
             other_cpu: None,
-            engine_ns,
+            engine_ns: computed.engine_ns,
+            threads_ns,
             devices: PlaceReadings::default(),
             gate: None,
             run_again: 0,
@@ -662,6 +670,7 @@ impl Bench<'_> {
             host_cpu,
             other_cpu,
             engine_ns,
+            threads_ns: None,
             devices,
             gate,
             run_again: 0,
@@ -681,8 +690,8 @@ impl Bench<'_> {
             };
             let known = threads.iter().zip(told).filter_map(|(thread, ns)| Some((thread, ns?)));
             all.extend(known.map(|(thread, ns)| {
-                let ServingThread { polls, is_vcpu, .. } = *thread;
-                ((place.clone(), thread.id), Served { at_ns, ns, polls, is_vcpu })
+                let ServingThread { polls, is_vcpu, is_kernel, .. } = *thread;
+                ((place.clone(), thread.id), Served { at_ns, ns, polls, is_vcpu, is_kernel })
             }));
         }
         Ok(all)
@@ -815,6 +824,8 @@ impl Bench<'_> {
         let mut samples = self.samples(&done.result)?;
         let engine = done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, Value::Value(ns)));
         samples.extend(engine);
+        let threads = done.threads_ns.map(|ns| sample("threads.cpu", "ns", Better::Lower, Value::Value(ns)));
+        samples.extend(threads);
         samples.extend(done.exchange.iter().flat_map(far_end::samples));
         let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
         let latencies = done.together.iter().flat_map(|together| &together.latencies);
@@ -908,6 +919,13 @@ pub(super) struct Served {
     ns: u64,
     polls: bool,
     is_vcpu: bool,
+    is_kernel: bool,
+}
+
+impl Served {
+    pub(super) fn is_of_program(&self) -> bool {
+        !self.is_vcpu && !self.is_kernel
+    }
 }
 
 /// Which of the threads that serve a stack.
@@ -915,6 +933,8 @@ pub(super) struct Served {
 pub(super) enum ServedBy {
     /// All but virtual CPUs.
     Engine,
+    /// Those of programs.
+    Program,
     /// Virtual CPUs too: with the load in the guest, all that the stack takes of the host.
     Guest,
 }
@@ -983,7 +1003,12 @@ fn served_ns<K: Ord>(
         let share = if to.polls { lasted_ns as f64 / passed.max(1) as f64 } else { 1.0 };
         Some(ns * share)
     };
-    let wanted = after.iter().filter(|(_, to)| which == ServedBy::Guest || !to.is_vcpu);
+    let is_wanted = |to: &Served| match which {
+        ServedBy::Engine => !to.is_vcpu,
+        ServedBy::Program => to.is_of_program(),
+        ServedBy::Guest => true,
+    };
+    let wanted = after.iter().filter(|(_, to)| is_wanted(to));
     let all: Vec<f64> = wanted.filter_map(of).collect();
     (!all.is_empty()).then(|| all.iter().sum())
 }
@@ -1027,7 +1052,7 @@ mod tests {
     #[test]
     fn a_thread_that_polls_counts_for_the_slice_and_no_wait_before_it() {
         let of = |all: &[(u32, u64, u64, bool)]| -> BTreeMap<u32, Served> {
-            let served = |(at_ns, ns, polls)| Served { at_ns, ns, polls, is_vcpu: false };
+            let served = |(at_ns, ns, polls)| Served { at_ns, ns, polls, is_vcpu: false, is_kernel: false };
             all.iter().map(|(id, at_ns, ns, polls)| (*id, served((*at_ns, *ns, *polls)))).collect()
         };
         // 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted 600. 3 is new, 4 has ended.
@@ -1035,7 +1060,9 @@ mod tests {
         let after = of(&[(1, 1000, 1000, true), (2, 1000, 250, false), (3, 1000, 70, false)]);
         assert_eq!(served_ns(&before, &after, 600, ServedBy::Engine), Some(600.0 + 200.0));
         assert_eq!(served_ns(&of(&[]), &after, 600, ServedBy::Engine), None);
-        let vcpu = |ns| BTreeMap::from([(7, Served { at_ns: ns, ns, polls: false, is_vcpu: true })]);
+        let vcpu = |ns| {
+            BTreeMap::from([(7, Served { at_ns: ns, ns, polls: false, is_vcpu: true, is_kernel: false })])
+        };
         assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Engine), None);
         assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Guest), Some(8.0));
     }

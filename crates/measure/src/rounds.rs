@@ -8,6 +8,7 @@ use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
 use super::series::{self, Settled};
 use anyhow::Result;
+use iotax_host::caches::WriteCache;
 use iotax_load::Bound;
 use iotax_model::record::{DesignUp, Matched, Purpose, Record, SeriesDesign};
 use iotax_model::scenario::{Engine, MeasureSpec, Precondition, Workload};
@@ -156,6 +157,8 @@ pub struct Visit<'a> {
     pub workload: &'a Workload,
     /// How finely.
     pub measure: &'a MeasureSpec,
+    /// Caches of writes that are known on the path.
+    pub write_caches: &'a [WriteCache],
     /// What must be shown before writes count as steady, where that is asked for.
     pub steady: Option<SteadySpec>,
     /// How the load is run until it is steady before it is measured, if it is.
@@ -335,7 +338,7 @@ impl Visit<'_> {
             }))?;
             progress.design = Some(design);
         }
-        if self.workload.writes() && progress.slice_bytes.is_none() {
+        if self.workload.writes() && progress.series.is_none() && progress.slice_bytes.is_none() {
             let wanted = warm.bytes_per_s * self.slice_ns(progress) as f64 / 1e9;
             progress.slice_bytes = Some(in_units(wanted, self.bench.unit()));
         }

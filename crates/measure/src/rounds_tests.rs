@@ -10,7 +10,7 @@ use iotax_layers::guest::qmp::Qmp;
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::precondition::Preconditioned;
 use iotax_model::record::{CpuTimes, Gate, LOST_PLACE, STOPPED, Slice, Warning};
-use iotax_model::scenario::SteadyLimit;
+use iotax_model::scenario::{Regime, SteadyLimit};
 use iotax_stats::noise::Noise;
 use iotax_steps::Place;
 use iotax_steps::engine::{EngineError, LoadEngine};
@@ -357,6 +357,7 @@ impl Rig {
                 recorded: Vec::new(),
                 stops: &stops,
             },
+            write_caches: &[],
             baseline: 0,
             names: &["stack0", "stack1"],
             members: &[1; 2],
@@ -910,7 +911,12 @@ fn what_cannot_be_measured_in_turn_is_not() {
     assert!(!is_in_turn(&|rig| rig.measure.slice_ns = Some(50_000_000)), "long slices are asked for");
     assert!(is_in_turn(&|rig| rig.ready[1] = ready(1, "vm0", "/guest/40000")), "two places, by the clock");
     assert!(!is_in_turn(&|rig| rig.ready[1] = served("/guest/40000")), "another place works for it");
-    assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rw = Rw::RandWrite), "writes end on equal bytes");
+    let writes = |rig: &mut Rig| rig.workload.jobs[0].rw = Rw::RandWrite;
+    assert!(is_in_turn(&writes), "no cache is known");
+    let steady =
+        |rig: &mut Rig| (rig.workload.jobs[0].rw, rig.measure.regime) = (Rw::RandWrite, Regime::Steady);
+    assert!(!is_in_turn(&steady), "equal bytes for all");
+    assert!(!is_in_turn(&|rig| rig.allowance = Some(1 << 40)), "what a series writes is known behind it");
     assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rate_iops = Some(1000)), "a rate");
     assert!(!is_in_turn(&|rig| rig.workload.engine = Some(Engine::Fio)), "fio's start takes longer");
     assert!(!is_in_turn(&|rig| rig.ready[1] = ready(1, "host", "/100")), "a disk that seeks");

@@ -2,18 +2,19 @@
 //! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
 //! round of the statistics, whose units are then as far apart as they were with long slices.
 
-use super::bench::{Bench, Done, MOST_STOPS, Offered, ServedBy, Spot, overdue_after, served_apart};
+use super::bench::{Bench, Done, MOST_STOPS, Offered, Served, ServedBy, Spot, overdue_after, served_apart};
 use super::matched;
 use super::observer::{Event, Observer};
 use super::rounds::{Ended, Progress, Until, Visit};
 use super::states::Keeper;
 use super::turns::OVERLAPS_ONE_IN;
 use anyhow::Result;
+use iotax_host::caches::WriteCache;
 use iotax_load::{Bound, Job, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
 use iotax_model::record::{
     CpuTimes, OVERLAPS, Purpose, Record, SeriesDesign, SeriesUp, TransientUp, Warning,
 };
-use iotax_model::scenario::{Engine, MeasureSpec, Workload};
+use iotax_model::scenario::{Engine, MeasureSpec, Regime, Workload};
 use iotax_stats::length::is_chosen;
 use iotax_stats::rounds::{Part, Round, RoundKind};
 use iotax_stats::trial::Trial;
@@ -60,8 +61,16 @@ const ALONE_NS: u64 = 100_000_000;
 /// Bins of a transient that a slice of the usual length fills.
 const BINS_OF_SLICE: u64 = 48;
 
-/// Nanoseconds that the threads computed which serve a stack alone, and those of its guest; `None`: nobody tells.
-type Computed = (Option<f64>, Option<f64>);
+/// Nanoseconds that threads computed which serve one stack alone; `None`: there are none, or they serve others too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ServedApart {
+    /// All but the virtual CPUs of its guest.
+    pub engine_ns: Option<f64>,
+    /// Those of programs, 0 if there are none.
+    pub programs_ns: Option<f64>,
+    /// All of its guest, where the load is in one.
+    pub guest_ns: Option<f64>,
+}
 
 /// A series as a round of the statistics, and what each stack (by its number in the scenario) did in it.
 pub type SeriesRound = (Round, Vec<(usize, Done)>);
@@ -79,10 +88,13 @@ fn bin_ns(length: ShortLength) -> u64 {
     ((length.window_ns + length.discard_ns) / BINS_OF_SLICE).max(1)
 }
 
-/// Whether the load and the slices asked for allow short ones: closed loops of reads by our own generator.
-pub fn suits(workload: &Workload, measure: &MeasureSpec) -> bool {
+/// Whether the load and the slices asked for allow short ones: closed loops by our own generator. Writes only where no cache of
+/// writes is known on the path, since what one stack left there would be written back in the slices of another, and where each
+/// write counts, the first ones too.
+pub fn suits(workload: &Workload, measure: &MeasureSpec, write_caches: &[WriteCache]) -> bool {
     let is_closed_loop = |job: &Job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify;
-    !workload.writes()
+    let writes_through = write_caches.is_empty() && measure.regime == Regime::Burst;
+    (!workload.writes() || writes_through)
         && workload.probe.is_none()
         && workload.engine != Some(Engine::Fio)
         && workload.jobs.iter().all(is_closed_loop)
@@ -107,6 +119,8 @@ impl Bench<'_> {
         });
         self.ready.len() >= 2
             && in_one_place
+            // How much a series writes is known behind it.
+            && self.allowance.is_none()
             && self.keeper.as_ref().is_none_or(Keeper::watches_none)
             && self.clusters.is_empty()
     }
@@ -134,7 +148,8 @@ impl Bench<'_> {
         self.store.present()?;
         // Devices below count for all stacks together.
         self.traffic.interrupt();
-        let spec = SeriesSpec { order, lengths: vec![length; self.ready.len()], begins_ns: vec![], bin_ns };
+        let lengths = vec![length; self.ready.len()];
+        let spec = SeriesSpec { order, lengths, begins_ns: vec![], bin_ns, flush: self.workload.writes() };
         for _ in 0..MOST_STOPS {
             let began = Instant::now();
             let (result, computed) = self.despite_losses(|bench| bench.ask_for_series(&spec, observer))?;
@@ -156,7 +171,7 @@ impl Bench<'_> {
         &mut self,
         spec: &SeriesSpec,
         observer: &mut dyn Observer,
-    ) -> Result<(SeriesResult, Vec<Computed>)> {
+    ) -> Result<(SeriesResult, Vec<ServedApart>)> {
         for worker in 0..self.ready.len() {
             self.prepare_worker(worker)?;
         }
@@ -168,10 +183,17 @@ impl Bench<'_> {
         let after = self.serving_of_all()?;
         let lasted = result.sums.iter().map(|sum| sum.window_ns + sum.discarded_ns + sum.drain_ns);
         let lasted: Vec<u64> = lasted.collect();
-        let by = |which| served_apart(&before, &after, &lasted, which);
-        let in_guests = by(ServedBy::Guest).into_iter().zip(&places);
-        let in_guests = in_guests.map(|(ns, place)| ns.filter(|_| place.is_guest()));
-        Ok((result, by(ServedBy::Engine).into_iter().zip(in_guests).collect()))
+        let [engines, programs, guests] = [ServedBy::Engine, ServedBy::Program, ServedBy::Guest]
+            .map(|which| served_apart(&before, &after, &lasted, which));
+        let apart = |worker: usize| ServedApart {
+            engine_ns: engines[worker],
+            programs_ns: match before[worker].values().any(Served::is_of_program) {
+                true => programs[worker],
+                false => Some(0.0),
+            },
+            guest_ns: guests[worker].filter(|_| places[worker].is_guest()),
+        };
+        Ok((result, (0..places.len()).map(apart).collect()))
     }
 
     /// Whether the starts of so many workers have been seen in series, each in enough I/Os.
@@ -184,7 +206,7 @@ impl Bench<'_> {
     fn store_series(
         &mut self,
         result: SeriesResult,
-        computed: &[Computed],
+        computed: &[ServedApart],
         spot: Spot,
     ) -> Result<SeriesRound> {
         let at = self.store.short_slices(&result.slices)?;
@@ -250,7 +272,7 @@ impl Visit<'_> {
         progress: &mut Progress,
         slowest: f64,
     ) -> Result<Result<Option<Settled>, Ended>> {
-        if !suits(self.workload, self.measure) || !self.bench.can_take_turns() {
+        if !suits(self.workload, self.measure, self.write_caches) || !self.bench.can_take_turns() {
             return Ok(Ok(None));
         }
         self.settled(progress, slowest, self.measure.slice_ns)

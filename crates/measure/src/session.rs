@@ -457,6 +457,7 @@ impl Session<'_> {
         let precondition = self.scenario.measure.precondition;
         let precondition = Some(precondition).filter(|spec| spec.steady && first && workload.writes());
         let mut visit = Visit {
+            write_caches: &self.survey.write_caches,
             steady,
             precondition,
             bench: Bench {

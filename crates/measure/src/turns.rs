@@ -168,6 +168,7 @@ impl Share<'_> {
                 .map(|at| begins_ns[*at].saturating_add_signed(offset_ns))
                 .collect(),
             bin_ns: spec.bin_ns,
+            flush: spec.flush,
         }
     }
 }
@@ -210,7 +211,7 @@ mod tests {
 
     fn series(order: Vec<usize>) -> SeriesSpec {
         let lengths = vec![ShortLength { discard_ns: 100, window_ns: 1000 }; 3];
-        SeriesSpec { order, lengths, begins_ns: vec![], bin_ns: 50 }
+        SeriesSpec { order, lengths, begins_ns: vec![], bin_ns: 50, flush: false }
     }
 
     #[test]
@@ -234,13 +235,13 @@ mod tests {
                 slices: order.iter().enumerate().map(slice).collect(),
                 sums: vec![Default::default(); workers],
                 transients: vec![Default::default(); workers],
-                machine: (0..workers as u64).map(|of| Some([start_ns + of; 5])).collect(),
+                machine: (0..workers as u64).map(|of| Some([start_ns + of; 6])).collect(),
             }
         };
         let all = merged(&shares, vec![did(&[0, 1, 1, 0], 10), did(&[0, 0], 70)], &[0, -30], &spec).unwrap();
         let told: Vec<_> = all.slices.iter().map(|slice| (slice.worker, slice.start_ns)).collect();
         assert_eq!(told, [(0, 10), (1, 100), (2, 11), (2, 12), (1, 101), (0, 13)]);
-        assert_eq!(all.machine, [Some([10; 5]), Some([70; 5]), Some([11; 5])]);
+        assert_eq!(all.machine, [Some([10; 6]), Some([70; 6]), Some([11; 6])]);
     }
 
     #[test]

@@ -688,7 +688,8 @@ impl Purpose {
 #[serde(from = "FlatSample")]
 pub struct Sample {
     /// `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`, `flush`, `cpu.user`,
-    /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O, [`Serving`]).
+    /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O, [`Serving`]),
+    /// `threads.cpu` (of all threads that work for the stack in short slices, by their own clocks).
     pub metric: String,
     /// `1`, `B`, `ns`.
     pub unit: String,

@@ -5,33 +5,61 @@
 use super::visits::VisitRatio;
 use super::{ALPHA, Ratio, Uncertain, t_quantile};
 
+/// The comparisons of one kind of figure, which share a part of the 5 % in which a run may report any false difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Family {
+    /// How many comparisons of this kind there are.
+    pub many: usize,
+    /// The part of the 5 % that they share, from 0 to 1.
+    pub share: f64,
+}
+
+impl Family {
+    /// Comparisons that have all of it.
+    pub fn whole(many: usize) -> Family {
+        Family { many, share: 1.0 }
+    }
+
+    /// Families that share by weight; one without comparisons takes nothing. `kinds` has the number of comparisons and the weight of
+    /// each.
+    pub fn weighted<const N: usize>(kinds: [(usize, f64); N]) -> [Family; N] {
+        let all: f64 = kinds.iter().filter(|(many, _)| *many > 0).map(|(_, weight)| weight).sum();
+        kinds.map(|(many, weight)| Family { many, share: if many > 0 { weight / all } else { 1.0 } })
+    }
+
+    /// The chance of a false difference that one comparison may take.
+    fn level(self) -> f64 {
+        ALPHA * self.share / self.many.max(1) as f64
+    }
+}
+
 /// Returns which p values are significant by Bonferroni, so that the chance of any false one is at
 /// most 5 %. This agrees with the simultaneous intervals ([`simultaneous`]). Holm's procedure would
 /// reject more hypotheses, but contradict these intervals.
 pub fn significant(p_values: &[f64]) -> Vec<bool> {
-    p_values.iter().map(|p| *p <= ALPHA / p_values.len() as f64).collect()
+    p_values.iter().map(|p| *p <= Family::whole(p_values.len()).level()).collect()
 }
 
-/// Returns how many times as wide as the individual interval the simultaneous interval over `many`
-/// comparisons is, by Student's t.
-pub fn stretch(many: usize, freedom: f64) -> f64 {
-    t_quantile(1.0 - ALPHA / 2.0 / many.max(1) as f64, freedom) / t_quantile(1.0 - ALPHA / 2.0, freedom)
+/// Returns how many times as wide as the individual interval the simultaneous interval of a
+/// comparison is, by Student's t.
+pub fn stretch(family: Family, freedom: f64) -> f64 {
+    t_quantile(1.0 - family.level() / 2.0, freedom) / t_quantile(1.0 - ALPHA / 2.0, freedom)
 }
 
-/// Half-width of one of `many` intervals that hold all together with 95 % (Bonferroni).
-pub fn simultaneous(one: Uncertain, many: usize) -> f64 {
-    one.half_width(1.0 - ALPHA / many.max(1) as f64)
+/// Half-width of one of the intervals that hold all together with 95 % (Bonferroni).
+pub fn simultaneous(one: Uncertain, family: Family) -> f64 {
+    one.half_width(1.0 - family.level())
 }
 
-/// Bounds of a ratio that hold together with those of all `many` comparisons; skewness as in its own interval, so that
+/// Bounds of a ratio that hold together with those of all comparisons; skewness as in its own interval, so that
 /// they are never narrower.
-pub fn bounds(found: &Ratio, many: usize) -> (f64, f64) {
-    found.bounds_at(1.0 - ALPHA / many.max(1) as f64)
+pub fn bounds(found: &Ratio, family: Family) -> (f64, f64) {
+    found.bounds_at(1.0 - family.level())
 }
 
 /// The same of visits.
-pub fn visit_bounds(found: &VisitRatio, many: usize) -> (f64, f64) {
-    let factor = simultaneous(found.log, many).exp();
+pub fn visit_bounds(found: &VisitRatio, family: Family) -> (f64, f64) {
+    let factor = simultaneous(found.log, family).exp();
     (found.ratio / factor, found.ratio * factor)
 }
 
@@ -44,13 +72,13 @@ mod tests {
     fn bounds_of_one_are_its_own_and_of_many_wider() {
         let rounds: Vec<_> = (0..40).map(|i| (100.0, if i % 8 == 0 { 60.0 } else { 97.0 })).collect();
         let found = ratio::estimate(&rounds).unwrap();
-        assert_eq!(bounds(&found, 1), (found.low, found.high));
-        let (low, high) = bounds(&found, 2);
+        assert_eq!(bounds(&found, Family::whole(1)), (found.low, found.high));
+        let (low, high) = bounds(&found, Family::whole(2));
         assert!(low < found.low && high > found.high);
         let four = visits::of_at_least(4, &[(1.0, 0.9), (1.0, 0.92), (1.0, 0.91), (1.0, 0.93)]).unwrap();
-        let (low, high) = visit_bounds(&four, 1);
+        let (low, high) = visit_bounds(&four, Family::whole(1));
         assert!((low / four.low - 1.0).abs() < 1e-9 && (high / four.high - 1.0).abs() < 1e-9);
-        assert!(visit_bounds(&four, 8).0 < four.low);
+        assert!(visit_bounds(&four, Family::whole(8)).0 < four.low);
     }
 
     #[test]
@@ -69,16 +97,34 @@ mod tests {
             let one = Uncertain { value, error: 1.0, freedom: 15.0 };
             let mut all = vec![0.9; many];
             all[0] = one.p_zero();
-            assert_eq!(significant(&all)[0], simultaneous(one, many) < value, "{value} of {many}");
+            assert_eq!(
+                significant(&all)[0],
+                simultaneous(one, Family::whole(many)) < value,
+                "{value} of {many}"
+            );
         }
-        assert!((stretch(24, 15.0) - 3.680_0 / 2.131_450).abs() < 0.05);
+        assert!((stretch(Family::whole(24), 15.0) - 3.680_0 / 2.131_450).abs() < 0.05);
     }
 
     #[test]
     fn together_they_are_wider() {
         let one = Uncertain { value: 0.0, error: 1.0, freedom: 15.0 };
-        assert!((simultaneous(one, 1) - 2.131_450).abs() < 1e-4);
-        assert!((simultaneous(one, 24) - 3.680_0).abs() < 0.1, "{}", simultaneous(one, 24));
-        assert!(simultaneous(one, 0) > 0.0);
+        assert!((simultaneous(one, Family::whole(1)) - 2.131_450).abs() < 1e-4);
+        assert!(
+            (simultaneous(one, Family::whole(24)) - 3.680_0).abs() < 0.1,
+            "{}",
+            simultaneous(one, Family::whole(24))
+        );
+        assert!(simultaneous(one, Family::whole(0)) > 0.0);
+    }
+
+    #[test]
+    fn kinds_share_by_weight_and_those_without_comparisons_take_nothing() {
+        let [rates, latencies, none] = Family::weighted([(2, 3.0), (1, 1.0), (0, 1.0)]);
+        assert_eq!((rates.share, latencies.share), (0.75, 0.25));
+        let spent: f64 = [rates, latencies].iter().map(|one| one.many as f64 * one.level()).sum();
+        assert!((spent - ALPHA).abs() < 1e-12);
+        assert!(none.level() <= ALPHA);
+        assert_eq!(stretch(Family::whole(1), 15.0), 1.0);
     }
 }

@@ -179,7 +179,9 @@ impl fmt::Display for Refusal {
                 -100.0 * found.difference * found.ratio
             ),
             Refusal::AmongMany { many } => {
-                write!(out, "the interval, which holds for all {many} comparisons together, includes zero")
+                let among =
+                    if *many > 1 { format!("all {many} comparisons") } else { "all figures".to_owned() };
+                write!(out, "the interval, which holds for {among} of the run together, includes zero")
             }
             Refusal::SteadyNotShown { written, known_cache } => {
                 let cache = match known_cache {

@@ -14,11 +14,12 @@ use iotax_host::guard::fill;
 use iotax_host::guard::inspect;
 use iotax_host::guard::judge::Intent;
 use iotax_host::guard::marker;
+use iotax_host::kernel_threads::KernelThreads;
 use iotax_load::{ReadMachine, TargetSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files' none.
@@ -41,6 +42,9 @@ pub struct Allowed {
 pub struct Machine {
     system: RealSystem,
     gauges: Gauges,
+    /// The same for the threads of a series.
+    of_series: Arc<Gauges>,
+    kernel_threads: Arc<Mutex<KernelThreads>>,
     allowed: Allowed,
     /// What this end has let it write itself.
     admitted: Admitted,
@@ -142,10 +146,20 @@ impl Handler for Machine {
         self.gauges.cpu_times().context("/proc/stat cannot be read")
     }
 
-    fn machine_reader(&self) -> Option<ReadMachine> {
-        let gauges = Gauges::default();
-        Some(Arc::new(move || gauges.cpu_times().map(Into::into)))
+    fn machine_reader(&mut self) -> Option<ReadMachine> {
+        let (gauges, threads) = (Arc::clone(&self.of_series), Arc::clone(&self.kernel_threads));
+        lock(&threads).look(gauges.probe());
+        Some(Arc::new(move || {
+            let times = gauges.cpu_times()?;
+            let kernel_threads_ns = lock(&threads).sum_ns();
+            Some(CpuTimes { kernel_threads_ns, ..times }.into())
+        }))
     }
+}
+
+/// A panic in one thread does not keep the others from reading.
+fn lock(threads: &Mutex<KernelThreads>) -> MutexGuard<'_, KernelThreads> {
+    threads.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

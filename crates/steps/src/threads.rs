@@ -21,11 +21,14 @@ pub struct ServingThread {
     /// It runs a virtual CPU of a guest: a part of what the guest costs its host, and of no engine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_vcpu: bool,
+    /// It is a thread of the kernel.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_kernel: bool,
 }
 
 impl ServingThread {
     fn new(id: ThreadId, name: String) -> ServingThread {
-        ServingThread { id, name, polls: false, in_part: false, is_vcpu: false }
+        ServingThread { id, name, polls: false, in_part: false, is_vcpu: false, is_kernel: false }
     }
 }
 
@@ -51,7 +54,8 @@ pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
         let name = comm(&entry).filter(|name| is_wanted(name))?;
         // Only threads of the kernel have no command line; anybody can take the name.
         let is_kernels = fs::read(entry.path().join("cmdline")).is_ok_and(|words| words.is_empty());
-        is_kernels.then_some(ServingThread::new(ThreadId { pid, tid: pid }, name))
+        let thread = ServingThread::new(ThreadId { pid, tid: pid }, name);
+        is_kernels.then_some(ServingThread { is_kernel: true, ..thread })
     };
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(thread).collect()
 }

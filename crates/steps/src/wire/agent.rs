@@ -149,8 +149,9 @@ pub trait Handler {
     ) -> Result<Box<dyn LoadEngine>> {
         Ok(engine::prepare(targets, jobs, engine, beside).map_err(Failed::from)?)
     }
-    /// Reads CPU times since boot from any thread; `None`: it cannot.
-    fn machine_reader(&self) -> Option<ReadMachine> {
+    /// Returns a reader of CPU times since boot that works in any thread; `None`: there is none.
+    /// Asked before each series.
+    fn machine_reader(&mut self) -> Option<ReadMachine> {
         None
     }
     /// Makes a worker that is a probe of this place.
@@ -176,7 +177,7 @@ pub fn serve(
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
     let (workers, paths, servers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut agent = Agent { workers, paths, servers, machine: None, handler, line: line.clone() };
+    let mut agent = Agent { workers, paths, servers, reading_ns: None, handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
         scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
@@ -279,8 +280,8 @@ struct Agent<'h> {
     paths: BTreeMap<u32, Vec<PathBuf>>,
     /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
     servers: BTreeMap<u32, OtherEnd>,
-    /// How long a reading of the CPU times takes, nanoseconds, and who reads.
-    machine: Option<(u64, ReadMachine)>,
+    /// How long a reading of the CPU times takes, nanoseconds.
+    reading_ns: Option<u64>,
     handler: &'h mut dyn Handler,
     line: Line,
 }
@@ -443,12 +444,11 @@ impl Agent<'_> {
 
     fn series(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
         let shortest_ns = spec.lengths.iter().map(|length| length.window_ns).min().unwrap_or(0);
-        if self.machine.is_none() {
-            self.machine = self.handler.machine_reader().map(|read| (timed(&read), read));
-        }
         // Read between windows, it costs time alone.
-        let quick = self.machine.as_ref().filter(|(took_ns, _)| took_ns * MOST_READING <= shortest_ns);
-        let read = quick.map(|(_, read)| read.clone());
+        let read = self.handler.machine_reader().filter(|read| {
+            let took_ns = *self.reading_ns.get_or_insert_with(|| timed(read));
+            took_ns * MOST_READING <= shortest_ns
+        });
         let mut native = Vec::with_capacity(numbers.len());
         for number in numbers {
             native.push(self.worker(*number)?.worker().is_some());

@@ -360,8 +360,13 @@ fn a_series_is_its_slices_and_their_sums() {
         peer.prepare(worker, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
     }
     let length = ShortLength { discard_ns: 100, window_ns: 1_000_000 };
-    let spec =
-        SeriesSpec { order: vec![0, 1, 1, 0, 1], lengths: vec![length; 2], begins_ns: vec![], bin_ns: 1000 };
+    let spec = SeriesSpec {
+        order: vec![0, 1, 1, 0, 1],
+        lengths: vec![length; 2],
+        begins_ns: vec![],
+        bin_ns: 1000,
+        flush: false,
+    };
     let done = peer.series(&[3, 8], &spec, &mut |_| ()).unwrap();
     assert_eq!(done.slices.iter().map(|slice| slice.worker).collect::<Vec<_>>(), spec.order);
     let sums: Vec<_> =
