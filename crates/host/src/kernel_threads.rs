@@ -15,10 +15,9 @@ const LOOK_ONE_IN: u32 = 20;
 pub struct KernelThreads {
     /// Every process that was there at the last look: whether it is a thread of the kernel.
     seen: BTreeMap<u32, bool>,
-    /// Nanoseconds that each thread had computed when it was last read.
+    /// Nanoseconds that each thread had computed when it was last read. All are read: work queues give their work now to this
+    /// thread, now to that.
     last_ns: BTreeMap<u32, u64>,
-    /// Threads that computed between the last two looks; only these are read at each reading.
-    active: Vec<u32>,
     sum_ns: u64,
     looked: Option<(Instant, Duration)>,
 }
@@ -37,19 +36,15 @@ impl KernelThreads {
         };
         self.seen = pids.into_iter().map(|pid| (pid, is_kernels(pid))).collect();
         let threads = self.seen.iter().filter(|(_, is_kernels)| **is_kernels);
-        let times: BTreeMap<u32, u64> =
-            threads.filter_map(|(pid, _)| Some((*pid, cputime::process_ns(*pid)?))).collect();
-        let has_moved = |pid: &u32| self.last_ns.get(pid) != times.get(pid);
-        self.active = times.keys().filter(|pid| has_moved(pid)).copied().collect();
-        self.last_ns = times;
+        self.last_ns = threads.filter_map(|(pid, _)| Some((*pid, cputime::process_ns(*pid)?))).collect();
         self.looked = Some((now, now.elapsed()));
     }
 
     /// Returns a sum that grows by the nanoseconds that the threads compute, and by one with each reading. `None`: no
     /// thread is visible, as in a container.
     pub fn sum_ns(&mut self) -> Option<u64> {
-        for pid in &self.active {
-            if let (Some(ns), Some(last_ns)) = (cputime::process_ns(*pid), self.last_ns.get_mut(pid)) {
+        for (pid, last_ns) in &mut self.last_ns {
+            if let Some(ns) = cputime::process_ns(*pid) {
                 self.sum_ns += ns.saturating_sub(*last_ns);
                 *last_ns = ns;
             }
