@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_model::scenario::words::WORDS;
 use iotax_model::scenario::{Scenario, measure, probes, profile, slo};
 use iotax_units::exit::Failed;
@@ -15,7 +15,7 @@ fn help_of_engine() -> String {
 
 /// Arguments that say what to measure.
 #[derive(clap::Args, Debug, Default)]
-pub struct Asked {
+pub struct MeasureArgs {
     /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB | loop"
     #[arg(required = true, value_name = "SCENARIO|JOBFILE|STACK")]
     pub what: Vec<String>,
@@ -76,7 +76,7 @@ pub struct Asked {
     words: FioWords,
 }
 
-impl Asked {
+impl MeasureArgs {
     /// The checked scenario.
     ///
     /// # Errors
@@ -85,8 +85,8 @@ impl Asked {
         from_arguments(&self.what, &self.request()).map_err(|error| Failed::from(error).into())
     }
 
-    fn request(&self) -> Request {
-        Request {
+    fn request(&self) -> ScenarioRequest {
+        ScenarioRequest {
             bill: self.bill,
             baseline: self.baseline.clone(),
             only: self.only.clone(),
@@ -204,10 +204,10 @@ mod tests {
     #[derive(Parser)]
     struct Cli {
         #[command(flatten)]
-        asked: Asked,
+        asked: MeasureArgs,
     }
 
-    fn request(args: &[&str]) -> Request {
+    fn request(args: &[&str]) -> ScenarioRequest {
         let words = ["iotax", "/dev/null"].iter().chain(args);
         Cli::try_parse_from(words).unwrap().asked.request()
     }

@@ -3,7 +3,7 @@
 
 mod pages;
 
-use super::report::{Destination, Form, folder_of, may_write_in, write_as};
+use super::report::{Destination, NamedForm, folder_of, may_write_in, write_as};
 use super::{behind, columns, say, say_aside, say_in_colour};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<u8> {
         say(&listed(args, columns()))?;
         return Ok(DONE);
     }
-    let forms: Vec<Form> = ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect();
+    let forms: Vec<NamedForm> = ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect();
     args.to.check_among(args.format.as_deref(), &forms)?;
     let name = args.format.as_deref().or_else(|| args.to.format_among(&forms)).unwrap_or("terminal");
     let renderer = by_name(name).ok_or_else(|| Failed::input(format!("unknown format \"{name}\"")))?;

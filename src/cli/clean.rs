@@ -6,7 +6,7 @@ use iotax_measure::places;
 use iotax_steps::executor::{Left, report_left};
 use iotax_steps::journal::{self, Open};
 use iotax_steps::op::{Own, Undoing};
-use iotax_steps::system::Progress;
+use iotax_steps::system::StepProgress;
 use iotax_steps::{Place, RunTag};
 use iotax_steps::{clean, clean::Cleaned};
 use iotax_store as store;
@@ -89,10 +89,10 @@ fn one(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Result<Opti
 }
 
 /// Says once what is waited for.
-pub(super) fn say_waits() -> impl FnMut(Progress) + Send {
+pub(super) fn say_waits() -> impl FnMut(StepProgress) + Send {
     let mut said = String::new();
     move |progress| match progress {
-        Progress::Waits(text) if text != said => {
+        StepProgress::Waits(text) if text != said => {
             say_aside(&text);
             said = text;
         }

@@ -4,8 +4,8 @@
 use super::{columns, report};
 use anyhow::Result;
 use iotax_analysis::against::{Mismatch, against};
-use iotax_analysis::findings::against::Limits;
-use iotax_report::Page;
+use iotax_analysis::findings::against::RegressionLimits;
+use iotax_report::PageContext;
 use iotax_report::against::{ALL, by_name};
 use iotax_store as store;
 use iotax_units as units;
@@ -73,8 +73,8 @@ fn limit_of(text: &str) -> Result<(LimitedFigure, f64), String> {
 }
 
 /// Each figure at most once.
-fn limits(given: &[(LimitedFigure, f64)]) -> Result<Limits, Failed> {
-    let mut limits = Limits::default();
+fn limits(given: &[(LimitedFigure, f64)]) -> Result<RegressionLimits, Failed> {
+    let mut limits = RegressionLimits::default();
     for (figure, limit) in given {
         let (slot, word) = match figure {
             LimitedFigure::Rate => (&mut limits.rate, "the rate"),
@@ -112,7 +112,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let renderer = by_name(named).ok_or_else(|| {
         Failed::input(format!("a comparison has no form \"{named}\"; hint: --format markdown or json"))
     })?;
-    args.to.write(&(renderer.render)(&found, &Page { width: columns() }))?;
+    args.to.write(&(renderer.render)(&found, &PageContext { width: columns() }))?;
     Ok(if found.fails() { FINDING } else { DONE })
 }
 

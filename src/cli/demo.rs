@@ -1,16 +1,16 @@
 //! `iotax demo`: the main job on what this machine has, told in five short parts. The first audits
 //! what somebody published; every other figure is measured here and now, and the hidden delay is drawn anew each time.
 
-use super::progress::Progress;
-use super::report::Given;
+use super::progress::ProgressPrinter;
+use super::report::ReportArgs;
 use super::{behind, columns, doctor, report, run, say};
 use anyhow::{Context, Result};
 use iotax_analysis::Findings;
-use iotax_analysis::findings::{Comparison, Figure};
+use iotax_analysis::findings::{Comparison, MeasuredFigure};
 use iotax_host::guard::marker::{self, Removal};
 use iotax_measure::survey;
 use iotax_model::scenario::Scenario;
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_report::brief;
 use iotax_units::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
 use iotax_units::{GIB, MIB, show_bytes};
@@ -59,7 +59,7 @@ impl Demo<'_> {
         self.guest(&mut dirs, width)?;
         say(&lacking(&doctor::summary(&self.dir()), width))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
-        let html = report::render(&dirs, "html", columns(), &Given::NONE)?;
+        let html = report::render(&dirs, "html", columns(), &ReportArgs::NONE)?;
         std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
         say(&format!("\nThe report: {}\n", page.display()))
     }
@@ -70,14 +70,14 @@ impl Demo<'_> {
         let alone = self.scenario(&[""], false, &[("slice", "2s"), ("min_time", "4s")])?;
         let rate = || {
             let dir = self.measure(&alone)?;
-            let found = report::findings(&dir, &Given::NONE)?;
+            let found = report::findings(&dir, &ReportArgs::NONE)?;
             found.workloads[0].rows[0].iops.value().context("the run gave no rate")
         };
         let rates = [rate()?, rate()?];
         say(&apart(rates, width))?;
         let pair = self.scenario(&["", " | null"], false, &[("budget", "20s")])?;
         let dir = self.measure(&pair)?;
-        say(&ruler(&report::findings(&dir, &Given::NONE)?, width))?;
+        say(&ruler(&report::findings(&dir, &ReportArgs::NONE)?, width))?;
         dirs.push(dir);
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Demo<'_> {
         let stack = format!("{layers} | delay(percent={:.4})", 100.0 * hidden / (1.0 - hidden));
         let scenario = self.scenario(&[&stack], true, &settings)?;
         let dir = self.measure(&scenario)?;
-        say(&billed(&report::findings(&dir, &Given::NONE)?, hidden, width)?)?;
+        say(&billed(&report::findings(&dir, &ReportArgs::NONE)?, hidden, width)?)?;
         dirs.push(dir);
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Demo<'_> {
         }
         match self.measure(&scenario) {
             Ok(dir) => {
-                say(&verdicts(&report::findings(&dir, &Given::NONE)?, width))?;
+                say(&verdicts(&report::findings(&dir, &ReportArgs::NONE)?, width))?;
                 dirs.push(dir);
                 Ok(())
             }
@@ -126,15 +126,15 @@ impl Demo<'_> {
         // A bill would be measured at a second depth; the demo has one thing to show.
         let words = if bill { vec![("iodepth".to_owned(), "1".to_owned())] } else { Vec::new() };
         let measure = settings.iter().map(own).collect();
-        let request = Request { bill, words, measure, ..Request::default() };
+        let request = ScenarioRequest { bill, words, measure, ..ScenarioRequest::default() };
         Ok(from_arguments(&stacks, &request).map_err(Failed::from)?)
     }
 
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {
-        let (dir, result) = run::measure(scenario, Vec::new(), self.runs, Progress::of_bar())?;
+        let (dir, result) = run::measure(scenario, Vec::new(), self.runs, ProgressPrinter::of_bar())?;
         match result? {
-            iotax_measure::session::Outcome::Complete => Ok(dir),
-            iotax_measure::session::Outcome::Interrupted => Err(Failed::measurement("interrupted").into()),
+            iotax_measure::session::RunOutcome::Complete => Ok(dir),
+            iotax_measure::session::RunOutcome::Interrupted => Err(Failed::measurement("interrupted").into()),
         }
     }
 
@@ -163,7 +163,7 @@ fn intro(size: &str, dir: &Path, width: usize) -> String {
 /// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed from.
 fn published(width: usize) -> String {
     const FOLDER: &str = "crates/audit/fixtures/published";
-    let page = iotax_audit::page::Page::new("passthrough.md", PUBLISHED);
+    let page = iotax_audit::page::AuditedPage::new("passthrough.md", PUBLISHED);
     let verdict = iotax_audit::verdict::verdict(&iotax_audit::audit::audit(page));
     part("(a) A headline as it was published, recomputed from fio's output beside it")
         + &line(&format!("{}. The findings: iotax audit {FOLDER}", verdict.line), width)
@@ -196,7 +196,7 @@ fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
     Ok(table.trim_start_matches('\n').to_owned() + &line(&hit(&last.ratio, hidden), width))
 }
 
-fn hit(last: &Figure, hidden: f64) -> String {
+fn hit(last: &MeasuredFigure, hidden: f64) -> String {
     let Some((ratio, (low, high))) = known(last) else {
         return "The delay's line has no interval: the machine was too noisy for the time given.".to_owned();
     };
@@ -239,7 +239,7 @@ fn line(text: &str, width: usize) -> String {
     behind("    ", text, width)
 }
 
-fn known(figure: &Figure) -> Option<(f64, (f64, f64))> {
+fn known(figure: &MeasuredFigure) -> Option<(f64, (f64, f64))> {
     Some((figure.value()?, figure.bounds()?))
 }
 

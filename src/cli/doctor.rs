@@ -5,14 +5,14 @@ use super::{behind, say};
 use anyhow::Result;
 use iotax_host::Missing;
 use iotax_host::facts::{self, Facts};
-use iotax_host::guard::found::{Check, Inspection, Kind};
+use iotax_host::guard::found::{InspectedKind, Inspection, InspectionCheck};
 use iotax_host::guard::inspect::{Depth, inspect_as};
 use iotax_host::guard::judge::consent_word;
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_layers::needs;
 use iotax_measure::survey::needs_of;
 use iotax_model::layer::{self as catalog, Capability};
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_report::json;
 use iotax_units::exit::{self, Failed};
 use iotax_units::{counted, show_bytes};
@@ -65,7 +65,7 @@ fn needs_of_ability(ability: &Capability) -> BTreeSet<&'static str> {
 
 /// Those of a stack, and more. The stacks of the tables parse, see their tests; an empty one does not, and has no needs.
 fn all_needs(stack: &str, more: &[&'static str]) -> BTreeSet<&'static str> {
-    let scenario = from_arguments(&[stack.to_owned()], &Request::default());
+    let scenario = from_arguments(&[stack.to_owned()], &ScenarioRequest::default());
     let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
     of_stack.into_iter().chain(more.iter().copied()).collect()
 }
@@ -230,7 +230,7 @@ fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
 }
 
 fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
-    let unread = found.unchecked.iter().any(|blind| blind.check == Check::Content);
+    let unread = found.unchecked.iter().any(|blind| blind.check == InspectionCheck::Content);
     let mut names: Vec<String> = found.signatures.iter().map(|signature| signature.name.clone()).collect();
     names.sort_unstable();
     names.dedup();
@@ -238,7 +238,7 @@ fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
         path,
         bytes: found.bytes,
         consent: consent_word(&found.identity).map(str::to_owned),
-        model: found.identity.model.filter(|_| found.kind == Kind::Disk),
+        model: found.identity.model.filter(|_| found.kind == InspectedKind::Disk),
         occupied: found.occupied.into_iter().map(|finding| finding.text).collect(),
         carries: (!unread || !names.is_empty()).then_some(names),
     }
@@ -253,7 +253,7 @@ fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
             Ok(found) => found
                 .unchecked
                 .iter()
-                .filter(|blind| blind.check != Check::Reservation)
+                .filter(|blind| blind.check != InspectionCheck::Reservation)
                 .map(|blind| blind.why.clone())
                 .collect(),
         };
@@ -496,7 +496,7 @@ mod tests {
             ..Identity::default()
         };
         let blank = Inspection::blank(Path::new(&format!("/dev/{name}")));
-        Inspection { kind: Kind::Disk, bytes: 1 << 40, identity, ..blank }
+        Inspection { kind: InspectedKind::Disk, bytes: 1 << 40, identity, ..blank }
     }
 
     fn devices() -> Vec<(PathBuf, Result<Inspection>)> {
@@ -504,9 +504,10 @@ mod tests {
         used.occupied.push(Finding { kind: Use::Mounted, text: "sda2 is mounted at / (ext4)".into() });
         used.signatures.push(Signature { name: "gpt".into(), place: "at byte 512".into() });
         let mut nameless = device("zram0", None);
-        nameless
-            .unchecked
-            .push(Unchecked { check: Check::Content, why: "it cannot be opened: not permitted".into() });
+        nameless.unchecked.push(Unchecked {
+            check: InspectionCheck::Content,
+            why: "it cannot be opened: not permitted".into(),
+        });
         vec![used, nameless, device("nvme0n1", Some("S4EVNF0M"))]
             .into_iter()
             .map(|found| (found.path.clone(), Ok(found)))
@@ -579,7 +580,7 @@ mod tests {
     fn the_command_to_try_is_one_that_works() {
         for (layers, needs) in TO_TRY {
             let stack = format!("file:/srv/x.img,size=1GiB{layers}");
-            from_arguments(&[stack], &Request { bill: true, ..Request::default() }).unwrap();
+            from_arguments(&[stack], &ScenarioRequest { bill: true, ..ScenarioRequest::default() }).unwrap();
             assert!(needs.iter().all(|need| needs::by_id(need).is_some()));
         }
         let machine = complete_server();
@@ -641,7 +642,8 @@ mod tests {
                 _ => vec![stack("1")],
             };
             for text in stacks {
-                let scenario = from_arguments(std::slice::from_ref(&text), &Request::default()).unwrap();
+                let scenario =
+                    from_arguments(std::slice::from_ref(&text), &ScenarioRequest::default()).unwrap();
                 assert!(needs_of(&scenario).is_subset(&told), "{text}");
             }
         }

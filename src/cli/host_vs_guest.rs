@@ -1,12 +1,12 @@
 //! `iotax host-vs-guest`: one command for the whole table of a guest against its host, or of two hosts: disk, processors, memory,
 //! kernel, wake-ups, network, each with a verdict. It is a `run` whose stacks, loads and times are chosen.
 
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::{plan, report, run, say_aside};
 use anyhow::Result;
 use iotax_layers::guest::{FINDINGS, NETWORK_NEEDS};
 use iotax_layers::needs;
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +26,7 @@ const ENOUGH_S: f64 = 8.0;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    output: report::Output,
+    output: report::OutputArgs,
     /// A file or device that the guest gets as its disk [default: a new file in --dir], or two stacks to compare:
     /// "cpu @ssh:a" "cpu @ssh:b"
     #[arg(value_name = "MEDIUM|STACK", num_args = 0..=2)]
@@ -63,7 +63,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     for missing in lacking.iter().filter(|_| args.what.len() < 2) {
         say_aside(&format!("no network rows: {} ({}); hint: {}", missing.what, missing.why, missing.command));
     }
-    let request = |measure| Request { profile: Some(profile.clone()), measure, ..Request::default() };
+    let request =
+        |measure| ScenarioRequest { profile: Some(profile.clone()), measure, ..ScenarioRequest::default() };
     let rows = from_arguments(&stacks, &request(Vec::new())).map_err(Failed::from)?.workloads.len();
     let many = rows.max(1) as f64;
     let all_s = args.budget.map_or(args.time.as_secs_f64() - SET_UP_S, |budget| budget.as_secs_f64());
@@ -91,7 +92,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if args.plan {
         return plan::print(&scenario, None);
     }
-    let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
+    let (dir, result) = run::measure(&scenario, Vec::new(), runs, ProgressPrinter::new())?;
     run::finish(&dir, result, &args.output)
 }
 
@@ -147,7 +148,7 @@ mod tests {
 
     fn asked(what: &[&str], vm: Option<&str>, network: bool) -> (Vec<String>, String) {
         let args = Args {
-            output: report::Output::default(),
+            output: report::OutputArgs::default(),
             what: what.iter().map(|word| (*word).to_owned()).collect(),
             vm: vm.map(str::to_owned),
             dir: "/".into(),
@@ -171,7 +172,7 @@ mod tests {
         for what in [&[][..], &["cpu"], &["ssh:a:/srv/x.img,size=1GiB", "ssh:b:/srv/x.img,size=1GiB"]] {
             for network in [false, true] {
                 let (stacks, profile) = asked(what, None, network);
-                let request = Request { profile: Some(profile), ..Request::default() };
+                let request = ScenarioRequest { profile: Some(profile), ..ScenarioRequest::default() };
                 let scenario = from_arguments(&stacks, &request).unwrap();
                 assert!(scenario.workloads.len() >= 12, "{}", scenario.workloads.len());
             }

@@ -3,7 +3,7 @@
 
 use super::{say, say_aside, stop, typed};
 use anyhow::Result;
-use iotax_import::{Asked, Done, Named, STDIN, import, parse_named, some_names};
+use iotax_import::{ImportRequest, ImportedRun, NamedSource, STDIN, import, parse_named, some_names};
 use iotax_store::run_id_of;
 use iotax_units::counted;
 use iotax_units::exit::{DONE, Failed};
@@ -19,7 +19,7 @@ pub struct Args {
     page: Vec<String>,
     /// Results of this file or folder are of that system; of a file also lines: NAME=PATH:FROM-TO
     #[arg(long, value_name = "NAME=PATH", value_parser = parse_named)]
-    system: Vec<Named>,
+    system: Vec<NamedSource>,
     /// The system that others are compared with [default: the first with a result]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
@@ -39,7 +39,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if args.page.iter().filter(|page| *page == STDIN).count() > 1 {
         return Err(Failed::input("standard input is named twice").into());
     }
-    let asked = Asked {
+    let asked = ImportRequest {
         pages: pages(args, std::io::stdin().is_terminal())?,
         named: args.system.clone(),
         baseline: args.baseline.clone(),
@@ -66,7 +66,7 @@ fn pages(args: &Args, typed: bool) -> Result<Vec<String>> {
     }
 }
 
-fn tell(done: &Done) {
+fn tell(done: &ImportedRun) {
     let by = if done.by_path { "by their paths" } else { "as they were named" };
     let systems = done.systems.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
     say_aside(&format!(

@@ -2,7 +2,7 @@
 
 use super::{behind, columns, say, say_aside, stop};
 use anyhow::{Context, Result};
-use iotax_layers::guest::kernel::{self, Source};
+use iotax_layers::guest::kernel::{self, KernelSource};
 use iotax_layers::lab::{self, Build, Image};
 use iotax_units::exit::DONE;
 use iotax_units::{show_bytes, show_minute};
@@ -14,11 +14,11 @@ use std::time::Instant;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<LabCommand>,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum LabCommand {
     /// What is in the cache, and whether it is what this iotax would build
     Show,
     /// Build the image for the kernel that guests boot with: some minutes, once
@@ -41,9 +41,9 @@ enum What {
 /// As [`Build::run`]; when the cache cannot be read or removed.
 pub fn run(args: &Args) -> Result<u8> {
     match args.what {
-        None | Some(What::Show) => show(),
-        Some(What::Build { again }) => build(again),
-        Some(What::Remove { all }) => remove(all),
+        None | Some(LabCommand::Show) => show(),
+        Some(LabCommand::Build { again }) => build(again),
+        Some(LabCommand::Remove { all }) => remove(all),
     }
 }
 
@@ -69,7 +69,7 @@ fn cache() -> Result<PathBuf> {
 fn current() -> Option<Image> {
     let suite = lab::suite().ok()?;
     match kernel::look() {
-        Ok(Source::Ready(kernel)) => lab::current(&suite, &kernel.version),
+        Ok(KernelSource::Ready(kernel)) => lab::current(&suite, &kernel.version),
         _ => None,
     }
 }
@@ -145,17 +145,17 @@ fn remove(all: bool) -> Result<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_layers::lab::{Record, Zfs};
+    use iotax_layers::lab::{ImageRecord, ZfsModules};
 
     fn image() -> Image {
         let versions = [("fio", "3.33-3"), ("mdadm", "4.2-5")];
-        let record = Record {
+        let record = ImageRecord {
             name: "0badcafe".into(),
             built: "2026-11-23T01:00:00Z".into(),
             iotax: "0.1.0".into(),
             suite: "bookworm".into(),
             kernel: "6.1.0-56-amd64".into(),
-            zfs: Zfs::Lacks { why: "its modules were not compiled".into() },
+            zfs: ZfsModules::Lacks { why: "its modules were not compiled".into() },
             packages: versions.map(|(name, version)| (name.into(), version.into())).into(),
             seconds: 300,
         };

@@ -1,17 +1,17 @@
 //! `iotax limits`: what a target is limited to, and after which burst: found by courses of load, beside what is set where it can be
 //! read.
 
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::{columns, run, say, say_aside};
 use anyhow::Result;
 use iotax_host::limits::{Limited, SetLimit, processors};
 use iotax_host::probe::Probe;
-use iotax_measure::course::{Course, CourseSpec, Courses, Kind};
-use iotax_measure::session::Outcome;
+use iotax_measure::course::{CourseKind, CourseSpec, Courses, LimitCourse};
+use iotax_measure::session::RunOutcome;
 use iotax_model::scenario::Scenario;
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_report::json;
-use iotax_stats::bucket::{Figure, Shape};
+use iotax_stats::bucket::{CourseShape, UncertainValue};
 use iotax_steps::guest::qmp::Qmp;
 use iotax_steps::guest::throttle;
 use iotax_units::exit::{DONE, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE, code_of};
@@ -57,10 +57,10 @@ pub struct Args {
 
 /// Everything that was found.
 #[derive(Debug, Serialize)]
-struct Limits {
+struct LimitFindings {
     /// As it was written.
     stack: String,
-    courses: Vec<Line>,
+    courses: Vec<CourseLine>,
     /// What is set, as far as it can be read.
     settings: Vec<SetLimit>,
     /// Processors that this process may use, where a control group says so.
@@ -69,7 +69,7 @@ struct Limits {
 
 /// One course and what it shows.
 #[derive(Debug, Serialize)]
-struct Line {
+struct CourseLine {
     /// `read` or `write`; of a network `send` or `receive`.
     direction: &'static str,
     /// What its figures count: `ios` or `bytes`; of a network `bytes` without headers, or `datagrams`.
@@ -83,7 +83,7 @@ struct Line {
     bytes: u64,
     /// The shape, and its figures with their standard errors; `None`: `refused` says why.
     #[serde(flatten)]
-    found: Option<Shape>,
+    found: Option<CourseShape>,
     refused: Option<String>,
     /// The rest before may have been too short for the bucket to be full.
     burst_may_be_larger: bool,
@@ -109,13 +109,13 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let spec = spec_of(args)?;
     let scenario = scenario_of(args)?;
     let set_elsewhere = args.qmp.as_deref().map(of_qemu).transpose()?.unwrap_or_default();
-    let (dir, courses, result) = run::courses(&scenario, Courses::of(spec), runs, Progress::new())?;
+    let (dir, courses, result) = run::courses(&scenario, Courses::of(spec), runs, ProgressPrinter::new())?;
     // Whoever resumed it would measure something else, and what was found is printed. What is left to undo needs its journal.
     let all_undone = result.as_ref().map_or_else(|error| code_of(error) != UNDO_INCOMPLETE, |_| true);
     if all_undone && dir.exists() {
         std::fs::remove_dir_all(&dir)?;
     }
-    if result? == Outcome::Interrupted {
+    if result? == RunOutcome::Interrupted {
         say_aside("interrupted; everything was removed");
         return Ok(MEASUREMENT_FAILED);
     }
@@ -141,11 +141,11 @@ fn scenario_of(args: &Args) -> Result<Scenario> {
         return Ok(scenario);
     }
     let rw = if args.write { "randrw" } else { "randread" };
-    let request = Request {
+    let request = ScenarioRequest {
         words: vec![("rw".to_owned(), rw.to_owned()), ("iodepth".to_owned(), "32".to_owned())],
         destroy: args.destroy.clone(),
         max_written: args.max_written.clone(),
-        ..Request::default()
+        ..ScenarioRequest::default()
     };
     let scenario = from_arguments(std::slice::from_ref(&args.stack), &request).map_err(Failed::from)?;
     match scenario.stacks.as_slice() {
@@ -159,7 +159,7 @@ fn scenario_of(args: &Args) -> Result<Scenario> {
 
 /// Where the one stack is a network.
 fn of_network(stack: &str) -> Option<Scenario> {
-    let scenario = from_arguments(&[stack.to_owned()], &Request::default()).ok()?;
+    let scenario = from_arguments(&[stack.to_owned()], &ScenarioRequest::default()).ok()?;
     let is_network = matches!(scenario.stacks.as_slice(), [one] if one.medium.far_end().is_some());
     (is_network && scenario.is_of_command_line()).then_some(scenario)
 }
@@ -171,17 +171,19 @@ fn of_qemu(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
     throttle::limits(&mut qmp, &socket.display().to_string()).map_err(failed)
 }
 
-fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> Limits {
+fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> LimitFindings {
     let probe = Probe::of_files(Path::new("/"));
     let mut settings = set_elsewhere;
     settings.extend(courses.settings.clone());
-    let of_line = |course: &Course| match course.kind {
-        Kind { network: true, writes: false, .. } => line_of(course, &courses.done, &courses.far_settings),
+    let of_line = |course: &LimitCourse| match course.kind {
+        CourseKind { network: true, writes: false, .. } => {
+            line_of(course, &courses.done, &courses.far_settings)
+        }
         _ => line_of(course, &courses.done, &settings),
     };
     let lines = courses.done.iter().map(of_line).collect();
     settings.extend(courses.far_settings.iter().filter(|set| !courses.settings.contains(set)).cloned());
-    Limits {
+    LimitFindings {
         stack: stack.to_owned(),
         courses: lines,
         settings,
@@ -189,8 +191,8 @@ fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> Li
     }
 }
 
-fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
-    let Kind { network, writes, bytes, .. } = course.kind;
+fn line_of(course: &LimitCourse, all: &[LimitCourse], settings: &[SetLimit]) -> CourseLine {
+    let CourseKind { network, writes, bytes, .. } = course.kind;
     let note = same_limit(course, all);
     // That of the other unit is then the one that is met.
     let counts_bytes = bytes != note.is_some();
@@ -198,7 +200,7 @@ fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
         true => set.of == Limited::Sent,
         false => set.of.holds_for(writes, counts_bytes),
     });
-    Line {
+    CourseLine {
         direction: match (network, writes) {
             (false, false) => "read",
             (false, true) => "write",
@@ -231,26 +233,26 @@ fn line_of(course: &Course, all: &[Course], settings: &[SetLimit]) -> Line {
 }
 
 /// A rate that a course holds.
-fn held(course: &Course) -> Option<f64> {
+fn held(course: &LimitCourse) -> Option<f64> {
     match &course.found {
-        Ok(Shape::Bucket(bucket)) => Some(bucket.rate.value),
-        Ok(Shape::Cap { rate }) => Some(rate.value),
+        Ok(CourseShape::Bucket(bucket)) => Some(bucket.rate.value),
+        Ok(CourseShape::Cap { rate }) => Some(rate.value),
         _ => None,
     }
 }
 
 /// The rate that a course came to.
-fn reached(course: &Course) -> Option<f64> {
+fn reached(course: &LimitCourse) -> Option<f64> {
     match &course.found {
-        Ok(Shape::Open { mean, fell, .. }) => Some(fell.map_or(*mean, |fell| fell.to)),
+        Ok(CourseShape::Open { mean, fell, .. }) => Some(fell.map_or(*mean, |fell| fell.to)),
         _ => held(course),
     }
 }
 
 /// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or in bytes; of a network, datagrams and
 /// streams where they agree in frames or in bytes on the wire.
-fn same_limit(course: &Course, all: &[Course]) -> Option<String> {
-    let Kind { network, writes, bytes, .. } = course.kind;
+fn same_limit(course: &LimitCourse, all: &[LimitCourse]) -> Option<String> {
+    let CourseKind { network, writes, bytes, .. } = course.kind;
     let other = all.iter().find(|other| (other.kind.writes, other.kind.bytes) == (writes, !bytes))?;
     let (small, large) = if bytes { (other, course) } else { (course, other) };
     let (ios, rate) = (held(small)?, held(large)?);
@@ -274,9 +276,9 @@ fn same_limit(course: &Course, all: &[Course]) -> Option<String> {
     }
 }
 
-impl Limits {
+impl LimitFindings {
     fn text(&self, width: usize) -> String {
-        let lines = self.courses.iter().map(Line::text);
+        let lines = self.courses.iter().map(CourseLine::text);
         let processors =
             self.settings.iter().filter(|set| matches!(set.of, Limited::Processors | Limited::Allowed));
         let others = processors.map(|set| format!("set: {set}"));
@@ -285,7 +287,7 @@ impl Limits {
     }
 }
 
-impl Line {
+impl CourseLine {
     fn text(&self) -> String {
         let what = match self.direction {
             "send" => "sending",
@@ -309,26 +311,28 @@ impl Line {
         };
         let below = if of_network { "the network's" } else { "the drive's" };
         match self.found {
-            Some(Shape::Bucket(found)) => format!(
+            Some(CourseShape::Bucket(found)) => format!(
                 "limited to {} after a burst of {}{}",
                 rate(found.rate.value),
                 amount(found.burst.value),
                 if self.burst_may_be_larger { " or more" } else { "" }
             ),
-            Some(Shape::Cap { rate: cap }) => {
+            Some(CourseShape::Cap { rate: cap }) => {
                 format!("steady at {} from the start: a flat cap, or {below} own rate", rate(cap.value))
             }
             // A limiter that loses what it did not pass at once is as unsteady as a drive.
-            Some(Shape::Open { mean, fell, .. }) if self.met(fell.map_or(mean, |fell| fell.to)).is_some() => {
+            Some(CourseShape::Open { mean, fell, .. })
+                if self.met(fell.map_or(mean, |fell| fell.to)).is_some() =>
+            {
                 let (to, after) = (fell.map_or(mean, |fell| fell.to), fell.map(|fell| amount(fell.after)));
                 let after = after
                     .map_or("no burst found".to_owned(), |after| format!("faster for the first {after}"));
                 format!("limited to {} by a setting; {after}", rate(to))
             }
-            Some(Shape::Open { amount: all, mean, fell: None }) => {
+            Some(CourseShape::Open { amount: all, mean, fell: None }) => {
                 format!("no limit found below {}, at {}", amount(all), rate(mean))
             }
-            Some(Shape::Open { amount: all, fell: Some(fell), .. }) => format!(
+            Some(CourseShape::Open { amount: all, fell: Some(fell), .. }) => format!(
                 "no limit found below {}; it fell from {} to {} after {}, but a limiter is steadier",
                 amount(all),
                 rate(fell.from),
@@ -350,12 +354,12 @@ impl Line {
     }
 
     fn details(&self) -> String {
-        let within = |figure: Figure, more: f64| {
+        let within = |figure: UncertainValue, more: f64| {
             format!("+- {:.2} %", 100.0 * (2.0 * figure.error + more) / figure.value)
         };
-        let percent = |figure: Figure| within(figure, 0.0);
+        let percent = |figure: UncertainValue| within(figure, 0.0);
         let sure = match self.found {
-            Some(Shape::Bucket(found)) => {
+            Some(CourseShape::Bucket(found)) => {
                 format!(
                     "; rate {}, burst {}, {:.1} times as fast at first",
                     percent(found.rate),
@@ -363,7 +367,7 @@ impl Line {
                     found.peak / found.rate.value
                 )
             }
-            Some(Shape::Cap { rate }) => format!("; {}", percent(rate)),
+            Some(CourseShape::Cap { rate }) => format!("; {}", percent(rate)),
             _ => String::new(),
         };
         let on_wire = self.on_wire.iter().map(|rate| format!("; {} on the wire", mbit(*rate)));
@@ -389,21 +393,21 @@ fn mbit(rate: f64) -> String {
 mod tests {
     use super::*;
     use clap::Parser;
-    use iotax_measure::course::Frame;
+    use iotax_measure::course::CourseFrame;
     use iotax_stats::bucket::{Bucket, Unfit};
 
-    fn course(writes: bool, bytes: bool, rate: f64, burst: f64) -> Course {
-        let figure = |value: f64| Figure { value, error: value / 1000.0 };
+    fn course(writes: bool, bytes: bool, rate: f64, burst: f64) -> LimitCourse {
+        let figure = |value: f64| UncertainValue { value, error: value / 1000.0 };
         let found =
             Bucket { rate: figure(rate), burst: figure(burst), peak: 20.0 * rate, knee_s: 0.3, tail_s: 4.9 };
-        Course {
-            kind: Kind { network: false, writes, bytes, fine: false },
+        LimitCourse {
+            kind: CourseKind { network: false, writes, bytes, fine: false },
             frame: None,
             rested_s: 10.0,
             points: vec![(0.0, 0.0), (5.2, burst + 5.2 * rate)],
             ios: 10_200,
             bytes: 10_200 << 12,
-            found: Ok(Shape::Bucket(found)),
+            found: Ok(CourseShape::Bucket(found)),
         }
     }
 
@@ -443,7 +447,7 @@ mod tests {
         let mut one = course(true, true, 1e6, 2e7);
         let text = line_of(&one, &[], &[]).text();
         assert!(text.contains("after a burst of 19.07 MiB or more") && text.contains("--rest"), "{text}");
-        one.found = Ok(Shape::Open { amount: 13_207_024_435.0, mean: 1e9, fell: None });
+        one.found = Ok(CourseShape::Open { amount: 13_207_024_435.0, mean: 1e9, fell: None });
         let text = line_of(&one, &[], &[]).text();
         assert!(
             text.starts_with("writes: no limit found below 12.30 GiB, at 953.67 MiB a second (found"),
@@ -458,16 +462,19 @@ mod tests {
 
     #[test]
     fn a_network_s_limit_is_compared_on_the_wire() {
-        let frame = |payload, headers| Some(Frame { payload, headers });
-        let kind = |writes, bytes| Kind { network: true, writes, bytes, fine: false };
+        let frame = |payload, headers| Some(CourseFrame { payload, headers });
+        let kind = |writes, bytes| CourseKind { network: true, writes, bytes, fine: false };
         // 80 Mbit/s, of 1448 bytes in 1514, and of 64 in 106.
-        let streams = Course {
+        let streams = LimitCourse {
             kind: kind(true, true),
             frame: frame(1448, 66),
             ..course(true, true, 1e7 * 1448.0 / 1514.0, 4e6)
         };
-        let small =
-            Course { kind: kind(true, false), frame: frame(64, 42), ..course(true, false, 1e7 / 106.0, 4e4) };
+        let small = LimitCourse {
+            kind: kind(true, false),
+            frame: frame(64, 42),
+            ..course(true, false, 1e7 / 106.0, 4e4)
+        };
         let all = [streams, small];
         let tbf = SetLimit { on: "eth0".into(), set_in: "tbf".into(), ..set(Limited::Sent, 1e7) };
         let text = line_of(&all[0], &all, &[tbf.clone(), set(Limited::WriteBytes, 7.0)]).text();

@@ -30,14 +30,14 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
     }
     // Whoever searches lines wants whole ones.
     let width = if std::io::stdout().is_terminal() { columns() } else { usize::MAX };
-    let lines: Vec<Line> = listed.iter().map(Line::of).collect();
+    let lines: Vec<RunLine> = listed.iter().map(RunLine::of).collect();
     say(&table(&lines, width))?;
     Ok(DONE)
 }
 
 /// A run in words.
 #[derive(Debug, PartialEq, Eq)]
-struct Line {
+struct RunLine {
     id: String,
     started: String,
     state: &'static str,
@@ -48,10 +48,10 @@ struct Line {
     stacks: Vec<String>,
 }
 
-impl Line {
-    fn of(run: &store::RunSummary) -> Line {
+impl RunLine {
+    fn of(run: &store::RunSummary) -> RunLine {
         let (state, remark) = state(run);
-        let line = Line {
+        let line = RunLine {
             id: run.id.clone(),
             started: String::new(),
             state,
@@ -60,7 +60,7 @@ impl Line {
             stacks: Vec::new(),
         };
         match &run.start {
-            Ok(start) => Line {
+            Ok(start) => RunLine {
                 started: units::show_minute(&start.at),
                 name: called(start).map(|name| shown(&name)),
                 stacks: match &start.imported {
@@ -69,7 +69,7 @@ impl Line {
                 },
                 ..line
             },
-            Err(why) => Line { state: "unreadable", remark: Some(why.clone()), ..line },
+            Err(why) => RunLine { state: "unreadable", remark: Some(why.clone()), ..line },
         }
     }
 
@@ -120,8 +120,8 @@ const MOST_LINES: usize = 2;
 const MORE: &str = " ...";
 
 /// Aligned; what has no room, and what is to be said of a state, stands below its run.
-fn table(lines: &[Line], width: usize) -> String {
-    let cells = |line: &Line| [line.id.clone(), line.started.clone(), line.state.to_owned()];
+fn table(lines: &[RunLine], width: usize) -> String {
+    let cells = |line: &RunLine| [line.id.clone(), line.started.clone(), line.state.to_owned()];
     let widest = |at: usize| {
         let those = lines.iter().map(|line| cells(line)[at].chars().count());
         those.max().unwrap_or(0).max(HEADS[at].len())
@@ -133,7 +133,7 @@ fn table(lines: &[Line], width: usize) -> String {
         format!("{}{what}", cells.collect::<String>()).trim_end().to_owned() + "\n"
     };
     let room = width.saturating_sub(INDENT.len() + MORE.len());
-    let said = |line: &Line| {
+    let said = |line: &RunLine| {
         let (what, more) = line.what(width.saturating_sub(left), room);
         let below = more.iter().chain(&line.remark).flat_map(|text| {
             let lines = wrapped(text, room, "");
@@ -180,8 +180,8 @@ fn without_an_announcement(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn line(id: &str, state: &'static str, stacks: &[&str]) -> Line {
-        Line {
+    fn line(id: &str, state: &'static str, stacks: &[&str]) -> RunLine {
+        RunLine {
             id: id.to_owned(),
             started: "2026-11-22 18:33".to_owned(),
             state,
@@ -199,13 +199,13 @@ mod tests {
             ["1st", "2nd", "3rd"].into_iter().map(|at| format!("the {at} word ")).collect::<String>()
                 + &(4..30).map(|at| format!("the {at}th word ")).collect::<String>();
         let lines = [
-            Line {
+            RunLine {
                 name: Some("many guests".into()),
                 ..line("20261122-183319-e975", "complete", &["one", "four"])
             },
             line("20261122-183403-6831", "interrupted", &cells),
-            Line { remark: Some(failed.into()), ..line("20261122-184931-001d", "failed", &["vm"]) },
-            Line {
+            RunLine { remark: Some(failed.into()), ..line("20261122-184931-001d", "failed", &["vm"]) },
+            RunLine {
                 remark: Some(long.clone()),
                 name: Some("thin and preallocated images".into()),
                 ..line("20261122-185130-8577", "failed", &["vm", "fs(ext4)"])

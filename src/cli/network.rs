@@ -1,10 +1,10 @@
 //! `iotax network`: the network between places, each with each. It is a `run` with a stack for every ordered pair, so that both
 //! directions of a pair stand side by side.
 
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::{plan, report, run};
 use anyhow::Result;
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_units::exit::Failed;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const MOST_PLACES: usize = 12;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    output: report::Output,
+    output: report::OutputArgs,
     /// host (this one), ssh:HOST, or vm, vm1, vm2, ... (guests made for the run); add the address to reach it at if needed:
     /// ssh:b,address=10.0.0.2
     #[arg(value_name = "PLACE", num_args = 2.., required = true)]
@@ -45,12 +45,12 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     args.output.check()?;
     let stacks = pairs(&args.places)?;
     let budget = args.budget.iter().map(|budget| ("budget".to_owned(), budget.clone()));
-    let request = Request {
+    let request = ScenarioRequest {
         probe: Some(args.probe.clone()),
         vm: args.vm.clone(),
         words: vec![("numjobs".to_owned(), args.numjobs.to_string())],
         measure: budget.collect(),
-        ..Request::default()
+        ..ScenarioRequest::default()
     };
     let mut scenario = from_arguments(&stacks, &request).map_err(Failed::from)?;
     scenario.name = Some(format!("network of {}", args.places.join(", ")));
@@ -62,7 +62,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if args.plan {
         return plan::print(&scenario, None);
     }
-    let (dir, result) = run::measure(&scenario, Vec::new(), runs, Progress::new())?;
+    let (dir, result) = run::measure(&scenario, Vec::new(), runs, ProgressPrinter::new())?;
     run::finish(&dir, result, &args.output)
 }
 
@@ -100,11 +100,11 @@ mod tests {
         assert_eq!(stacks.len(), 6);
         assert_eq!(stacks[0], "net:ssh:a,address=10.0.0.2 @host");
         assert_eq!(stacks[5], "net:ssh:a,address=10.0.0.2 @ssh:b");
-        let request = Request { probe: Some("rr".into()), ..Request::default() };
+        let request = ScenarioRequest { probe: Some("rr".into()), ..ScenarioRequest::default() };
         let scenario = from_arguments(&stacks, &request).unwrap();
         assert_eq!(scenario.stacks[3].name, "ssh:a to ssh:b");
         let guests = pairs(&["host", "vm1", "vm2"].map(str::to_owned)).unwrap();
-        let options = Request { vm: Some("vcpus=1".into()), ..request };
+        let options = ScenarioRequest { vm: Some("vcpus=1".into()), ..request };
         let scenario = from_arguments(&guests, &options).unwrap();
         assert_eq!((scenario.stacks[3].name.as_str(), scenario.guests.len()), ("vm1 to vm2", 2));
         assert!(scenario.guests.values().all(|guest| guest.option("vcpus") == Some("1")));

@@ -4,7 +4,7 @@
 mod precondition;
 mod set;
 
-use super::asked::Asked;
+use super::asked::MeasureArgs;
 use super::{behind, columns, say, say_aside, say_in_colour};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
@@ -20,7 +20,7 @@ use iotax_measure::series;
 use iotax_measure::sets::{Layout, Set};
 use iotax_measure::survey;
 use iotax_model::scenario::{
-    Agent, DurabilitySpec, Engine, LabSpec, Medium, Published, Regime, Scenario, Workload,
+    DurabilitySpec, Engine, LabSpec, LoadIssuer, Medium, Published, Regime, Scenario, Workload,
 };
 use iotax_report::ink::Ink;
 use iotax_steps::hypervisor;
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long)]
     commands: bool,
     #[command(flatten)]
-    asked: Asked,
+    asked: MeasureArgs,
 }
 
 /// How a plan is shown.
@@ -111,7 +111,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
     text += &precondition::shown(view, &ground)?;
-    let beside = Beside::of(&ground, guests)?;
+    let beside = OtherWork::of(&ground, guests)?;
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
         let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
@@ -174,7 +174,7 @@ fn marked(view: &View, mark: &str, texts: &[String]) -> String {
 
 /// What is done on hosts over ssh, of which a plan asks none.
 fn hosts(view: &View, scenario: &Scenario) -> String {
-    let mut hosts: Vec<(&str, Agent)> = Vec::new();
+    let mut hosts: Vec<(&str, LoadIssuer)> = Vec::new();
     for medium in scenario.stacks.iter().flat_map(|stack| stack.medium.members()) {
         let Some(host) = medium.host() else { continue };
         if !hosts.contains(&(host, medium.agent())) {
@@ -184,16 +184,18 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
     if hosts.is_empty() {
         return String::new();
     }
-    let line = |(host, agent): &(&str, Agent)| match agent {
-        Agent::Iotax => {
+    let line = |(host, agent): &(&str, LoadIssuer)| match agent {
+        LoadIssuer::Iotax => {
             let copy = RemoteAgent { host: (*host).to_owned(), for_steps: false };
             view.paragraph("  ", &format!("{}; the copy is removed afterwards", copy.describe()))
         }
-        Agent::Fio => view.paragraph("  ", &format!("run the fio of {host} over ssh; nothing is copied")),
+        LoadIssuer::Fio => {
+            view.paragraph("  ", &format!("run the fio of {host} over ssh; nothing is copied"))
+        }
     };
     let head =
         "hosts over ssh (plan does not connect to them; run checks whether they answer, and what is there)";
-    let all = |host: &(&str, Agent)| line(host) + &written_there(view, scenario, host.0);
+    let all = |host: &(&str, LoadIssuer)| line(host) + &written_there(view, scenario, host.0);
     view.paragraph("", head) + &hosts.iter().map(all).collect::<String>()
 }
 
@@ -357,7 +359,7 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
         + &setting_up(
             ground.scenario,
             ground.layout,
-            &Beside { filled: filled(&to_fill(ground.media()?)), ..Beside::default() },
+            &OtherWork { filled: filled(&to_fill(ground.media()?)), ..OtherWork::default() },
         ))
 }
 
@@ -565,7 +567,7 @@ fn measured_on(scenario: &Scenario, region: u64) -> String {
 }
 
 /// What takes time apart from measuring; how long depends on the drives and the machine.
-fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
+fn setting_up(scenario: &Scenario, layout: &Layout, beside: &OtherWork) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
     let stacks = counted(stacks, "stack", "stacks");
     let times = match layout.sets.len() {
@@ -586,7 +588,7 @@ fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
 
 /// What a run does apart from measuring, all visits together.
 #[derive(Clone, Debug, Default)]
-struct Beside {
+struct OtherWork {
     /// Guests that are booted: one is one boot, however many stacks have a disk in it.
     boots: u64,
     /// Bytes that files are filled with.
@@ -599,12 +601,12 @@ struct Beside {
     restarts: BTreeMap<String, u64>,
 }
 
-impl Beside {
+impl OtherWork {
     /// Returns the sums over a whole run.
-    fn of(ground: &Ground, guests: bool) -> Result<Beside> {
+    fn of(ground: &Ground, guests: bool) -> Result<OtherWork> {
         let (scenario, layout) = (ground.scenario, ground.layout);
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
-        let mut beside = Beside { filled: filled(&to_fill(ground.media()?)), ..Beside::default() };
+        let mut beside = OtherWork { filled: filled(&to_fill(ground.media()?)), ..OtherWork::default() };
         beside.boots += if guests { ground.labs()?.guests.len() as u64 } else { 0 };
         for set in layout.sets.iter().filter(|set| set.after.is_none()) {
             let visits = layout.visits_of_a_set(&scenario.measure);
@@ -715,7 +717,7 @@ pub(super) fn takes(scenario: &Scenario, ready: &Ready, loads: usize) -> Result<
     let (found, guest_parts) = (&survey.found, guest_parts.clone());
     let guests = guest_parts.is_some();
     let ground = Ground { scenario, layout, found, guest_parts, tag: RunTag::of_none() };
-    let beside = Beside::of(&ground, guests)?;
+    let beside = OtherWork::of(&ground, guests)?;
     let measuring_s = load_s(scenario, layout) * loads as f64;
     Ok(beside.in_all(measuring_s, scenario))
 }
@@ -723,14 +725,14 @@ pub(super) fn takes(scenario: &Scenario, ready: &Ready, loads: usize) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_model::scenario::check::{Request, from_path, from_stacks};
+    use iotax_model::scenario::check::{ScenarioRequest, from_path, from_stacks};
 
     #[test]
     fn a_plan_shows_the_points_of_each_sweep_and_their_time() {
         let words = [("rw", "randread"), ("iodepth", "1,4"), ("bs", "[4k,64k,1M]")];
         let words = words.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
         let measure = vec![("budget".to_owned(), "1min".to_owned())];
-        let request = Request { words, measure, ..Request::default() };
+        let request = ScenarioRequest { words, measure, ..ScenarioRequest::default() };
         let scenario = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap();
         assert_eq!(
             sweeps(&scenario),
@@ -738,14 +740,15 @@ mod tests {
              iodepth=1\u{a0}bs=4k, iodepth=4\u{a0}bs=4k, iodepth=1\u{a0}bs=64k, iodepth=4\u{a0}bs=64k, iodepth=1\u{a0}bs=1M, \
              iodepth=4\u{a0}bs=1M\n"
         );
-        let plain = from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &Request::default()).unwrap();
+        let plain =
+            from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &ScenarioRequest::default()).unwrap();
         assert_eq!(sweeps(&plain), "");
     }
 
     #[test]
     fn one_drive_of_a_lab_is_not_told_as_several() {
         let of = |medium: &str| {
-            let scenario = from_stacks(&[medium.to_owned()], &Request::default()).unwrap();
+            let scenario = from_stacks(&[medium.to_owned()], &ScenarioRequest::default()).unwrap();
             labs(&View { width: 200, ..View::default() }, &scenario)
         };
         assert!(of("nvme0 @lab").contains("with 1 NVMe drive of 1 GiB, 2 vCPUs"), "{}", of("nvme0 @lab"));
@@ -761,7 +764,7 @@ mod tests {
         let of = |stack: &str, more: &[(&str, &str)]| {
             let view = View { width: 400, ..View::default() };
             let more = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-            let asked = Request { words: more, ..Request::default() };
+            let asked = ScenarioRequest { words: more, ..ScenarioRequest::default() };
             hosts(&view, &from_stacks(&[stack.to_owned()], &asked).unwrap())
         };
         let array = "[/dev/sda,/dev/sdb] @ssh:db1 | mdraid(level=1)";
@@ -785,7 +788,7 @@ mod tests {
         let example = page.split("```toml\n").find(|block| block.contains("\n[published]\n")).unwrap();
         let path = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(path.path(), example.split("```").next().unwrap()).unwrap();
-        let scenario = from_path(path.path(), &Request::default()).unwrap();
+        let scenario = from_path(path.path(), &ScenarioRequest::default()).unwrap();
         assert_eq!(
             published(&scenario),
             "published: 5 figures of an article: its title, author, site and date, shown beside what is measured\n"
@@ -797,7 +800,7 @@ mod tests {
         let of = |rw: &str, steady: bool, caches: &[WriteCache]| {
             let measure = if steady { vec![("regime".to_owned(), "steady".to_owned())] } else { Vec::new() };
             let words = vec![("rw".to_owned(), rw.to_owned())];
-            let request = Request { words, measure, ..Request::default() };
+            let request = ScenarioRequest { words, measure, ..ScenarioRequest::default() };
             regime(&from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap(), caches)
         };
         let cache = WriteCache { name: "write_cache, as given".into(), bytes: 32 << 30, stacks: Vec::new() };
@@ -832,38 +835,38 @@ mod tests {
 
     #[test]
     fn boots_and_bytes_beside_the_measuring_are_counted_with_their_time() {
-        let beside = Beside { boots: 6, filled: 12 << 30, first: 2 << 30, ..Beside::default() };
+        let beside = OtherWork { boots: 6, filled: 12 << 30, first: 2 << 30, ..OtherWork::default() };
         assert_eq!(
             beside.said(),
             ", 6 boots of guests (18 s at 3 s each, as with KVM; 6 min at 60 s, as without), writing 12 GiB into files and 2 GiB \
              through stacks that were never written (75 s at 200 MB/s)"
         );
         assert_eq!(
-            Beside { boots: 1, ..Beside::default() }.said().split(" (").next(),
+            OtherWork { boots: 1, ..OtherWork::default() }.said().split(" (").next(),
             Some(", 1 boot of a guest")
         );
-        assert_eq!(Beside::default().said(), "");
+        assert_eq!(OtherWork::default().said(), "");
         let restarts = [("libvirt:db1".to_owned(), 16)].into();
-        let said = Beside { restarts, ..Beside::default() }.said();
+        let said = OtherWork { restarts, ..OtherWork::default() }.said();
         assert_eq!(said, ", shutting down and starting libvirt:db1 up to 16 times");
-        let unknown = Beside { first: iotax_units::UNKNOWN_BYTES, ..Beside::default() }.said();
+        let unknown = OtherWork { first: iotax_units::UNKNOWN_BYTES, ..OtherWork::default() }.said();
         assert!(!unknown.contains("MB/s") && unknown.contains("through stacks"), "{unknown}");
     }
 
     #[test]
     fn many_setups_in_one_guest_are_one_boot() {
-        use iotax_layers::guest::Parts;
-        use iotax_layers::medium::Found;
+        use iotax_layers::guest::GuestParts;
+        use iotax_layers::medium::FoundMedium;
         let all = "file:/srv/x.img,size=1GiB | vm(cache=[none,writeback],num-queues=[1,2,4])".to_owned();
-        let scenario = from_stacks(&[all], &Request::default()).unwrap();
+        let scenario = from_stacks(&[all], &ScenarioRequest::default()).unwrap();
         assert_eq!(scenario.stacks.len(), 6);
         let layout = iotax_measure::sets::layout(&scenario);
-        let found: Vec<Vec<Found>> =
-            scenario.stacks.iter().map(|_| vec![Found::bare(1 << 30, false, false)]).collect();
+        let found: Vec<Vec<FoundMedium>> =
+            scenario.stacks.iter().map(|_| vec![FoundMedium::bare(1 << 30, false, false)]).collect();
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-        let (scenario, guest_parts) = (&scenario, Some(Parts::made_up()));
+        let (scenario, guest_parts) = (&scenario, Some(GuestParts::made_up()));
         let ground = Ground { scenario, layout: &layout, found: &found, guest_parts, tag };
-        let mut beside = Beside::default();
+        let mut beside = OtherWork::default();
         for set in &layout.sets {
             beside.add(
                 &ground.set(set, 0).unwrap(),

@@ -3,7 +3,7 @@
 
 use super::{columns, say_aside};
 use indicatif::{ProgressBar, ProgressStyle};
-use iotax_measure::observer::{Answer, Event, Live, LiveComparison, Observer};
+use iotax_measure::observer::{Live, LiveComparison, Observer, OperatorAnswer, RunEvent};
 use iotax_report::wrapped;
 use iotax_store as store;
 use iotax_units::harmless::lines;
@@ -31,7 +31,7 @@ const GAP: &str = "...";
 const SPINNER: usize = 2;
 
 /// The observer for people.
-pub struct Progress {
+pub struct ProgressPrinter {
     bar: Option<ProgressBar>,
     /// Whether lines are printed beside the bar, or instead of it.
     prints: bool,
@@ -93,9 +93,9 @@ impl Fills {
     }
 }
 
-impl Progress {
+impl ProgressPrinter {
     /// A bar when standard error is a terminal.
-    pub fn new() -> Progress {
+    pub fn new() -> ProgressPrinter {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
             let style = ProgressStyle::with_template("{spinner} {msg}");
@@ -114,12 +114,12 @@ impl Progress {
                 }
             });
         }
-        Progress { bar, prints: true, plain, budget_s: 0.0, fills: Arc::default() }
+        ProgressPrinter { bar, prints: true, plain, budget_s: 0.0, fills: Arc::default() }
     }
 
     /// The bar alone: who started the run tells of it.
-    pub fn of_bar() -> Progress {
-        let mut quiet = Progress::new();
+    pub fn of_bar() -> ProgressPrinter {
+        let mut quiet = ProgressPrinter::new();
         quiet.prints = false;
         quiet
     }
@@ -183,17 +183,17 @@ impl Progress {
     }
 }
 
-impl Default for Progress {
+impl Default for ProgressPrinter {
     fn default() -> Self {
-        Progress::new()
+        ProgressPrinter::new()
     }
 }
 
-impl Observer for Progress {
-    fn ask(&mut self, request: &str, stop: &AtomicBool) -> Answer {
+impl Observer for ProgressPrinter {
+    fn ask(&mut self, request: &str, stop: &AtomicBool) -> OperatorAnswer {
         let input = std::io::stdin();
         if !(input.is_terminal() && std::io::stderr().is_terminal()) {
-            return Answer::Nobody;
+            return OperatorAnswer::Nobody;
         }
         request.lines().for_each(|line| self.line(line));
         self.status(
@@ -207,48 +207,53 @@ impl Observer for Progress {
             }
             let mut line = String::new();
             return match input.read_line(&mut line) {
-                Ok(1..) => Answer::Done,
-                _ => Answer::Nobody,
+                Ok(1..) => OperatorAnswer::Done,
+                _ => OperatorAnswer::Nobody,
             };
         }
-        Answer::Stopped
+        OperatorAnswer::Stopped
     }
 
-    fn tell(&mut self, event: Event) {
-        if matches!(event, Event::Workload { .. } | Event::LongPhase { .. } | Event::WorkloadEnd { .. }) {
+    fn tell(&mut self, event: RunEvent) {
+        if matches!(
+            event,
+            RunEvent::Workload { .. } | RunEvent::LongPhase { .. } | RunEvent::WorkloadEnd { .. }
+        ) {
             // What comes now is something else.
             Plain::set(&self.plain, None);
         }
         match event {
-            Event::Step { why } => self.status(format!("setting up: {why}")),
-            Event::Filling { total } => {
+            RunEvent::Step { why } => self.status(format!("setting up: {why}")),
+            RunEvent::Filling { total } => {
                 let fills = Fills { total, ..Fills::default() };
                 *self.fills.lock().unwrap_or_else(PoisonError::into_inner) = fills;
             }
-            Event::Reaching { place } => self.status(format!("waiting for {place}")),
-            Event::Workload { subject, spent_s, budget_s } => {
+            RunEvent::Reaching { place } => self.status(format!("waiting for {place}")),
+            RunEvent::Workload { subject, spent_s, budget_s } => {
                 // Rounds tell the time of all visits.
                 self.budget_s = spent_s + budget_s;
                 self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
-            Event::Phase { what } => self.status(what),
-            Event::LongPhase { what } if self.bar.is_some() => self.status(what),
-            Event::LongPhase { what } => self.line(&what),
-            Event::Round(live) => match &self.bar {
+            RunEvent::Phase { what } => self.status(what),
+            RunEvent::LongPhase { what } if self.bar.is_some() => self.status(what),
+            RunEvent::LongPhase { what } => self.line(&what),
+            RunEvent::Round(live) => match &self.bar {
                 Some(bar) => bar.set_message(lines(&lines_of(&live, self.budget_s, screen())).into_owned()),
                 None => self.status(show_live(&live, self.budget_s)),
             },
-            Event::Trial { text } | Event::Preconditioned { text } => self.line(&text),
-            Event::Note { text } => self.line(&format!("note: {text}")),
-            Event::Warning { text } => self.line(&format!("warning: {text}")),
+            RunEvent::Trial { text } | RunEvent::Preconditioned { text } => self.line(&text),
+            RunEvent::Note { text } => self.line(&format!("note: {text}")),
+            RunEvent::Warning { text } => self.line(&format!("warning: {text}")),
             // Of a failure the rest is the run's last word.
-            Event::WorkloadEnd { reason } => self.line(&format!("  ended: {}", store::first_line(&reason))),
-            Event::TakingDown => self.status("taking down".into()),
+            RunEvent::WorkloadEnd { reason } => {
+                self.line(&format!("  ended: {}", store::first_line(&reason)))
+            }
+            RunEvent::TakingDown => self.status("taking down".into()),
         }
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressPrinter {
     fn drop(&mut self) {
         Plain::set(&self.plain, None);
         if let Some(bar) = &self.bar {
@@ -477,8 +482,9 @@ mod tests {
     #[test]
     fn what_earlier_visits_took_is_no_part_of_a_visits_time() {
         let plain = Arc::new(Mutex::new(Plain { said: Instant::now(), latest: None }));
-        let mut progress = Progress { bar: None, prints: true, plain, budget_s: 0.0, fills: Arc::default() };
-        progress.tell(Event::Workload { subject: "reads".into(), spent_s: 10.0, budget_s: 10.0 });
+        let mut progress =
+            ProgressPrinter { bar: None, prints: true, plain, budget_s: 0.0, fills: Arc::default() };
+        progress.tell(RunEvent::Workload { subject: "reads".into(), spent_s: 10.0, budget_s: 10.0 });
         let said = show_time(&Live { elapsed_s: 12.0, left_s: None, ..live(&["a"]) }, progress.budget_s);
         assert_eq!(said, "round 12, 12 s, at most 8 s of these rounds left");
     }

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 
 /// Files of ratings that were named.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Given {
+pub struct GivenRatings {
     /// Data-sheet ratings of drives (TOML); they override the built-in ones, and later files override earlier ones
     #[arg(long, value_name = "FILE")]
     ratings: Vec<PathBuf>,
 }
 
-impl Given {
+impl GivenRatings {
     /// No file.
-    pub const NONE: Given = Given { ratings: Vec::new() };
+    pub const NONE: GivenRatings = GivenRatings { ratings: Vec::new() };
 
     /// Ratings with the files over them.
     ///

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings};
 use iotax_model::scenario::error::Origin;
 use iotax_model::scenario::{measure, slo};
-use iotax_report::{self as report, Page};
+use iotax_report::{self as report, PageContext};
 use iotax_store as store;
 use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::lines;
@@ -23,17 +23,17 @@ pub struct Args {
     #[arg(value_name = "RUN", default_value = "last")]
     run: Vec<String>,
     #[command(flatten)]
-    output: Output,
+    output: OutputArgs,
     #[command(flatten)]
-    given: Given,
+    given: ReportArgs,
 }
 
 /// What a report is made with, apart from the record.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[group(skip)]
-pub struct Given {
+pub struct ReportArgs {
     #[command(flatten)]
-    ratings: ratings::Given,
+    ratings: ratings::GivenRatings,
     /// Latency percentiles to show in addition to p50, p99 and p99.9, instead of those of the scenario: p99.95,p90
     #[arg(long, value_name = "P,...")]
     percentiles: Option<String>,
@@ -42,14 +42,15 @@ pub struct Given {
     slo: Vec<String>,
 }
 
-impl Given {
+impl ReportArgs {
     /// Nothing.
-    pub const NONE: Given = Given { ratings: ratings::Given::NONE, percentiles: None, slo: Vec::new() };
+    pub const NONE: ReportArgs =
+        ReportArgs { ratings: ratings::GivenRatings::NONE, percentiles: None, slo: Vec::new() };
 }
 
 /// In which form, and where to.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Output {
+pub struct OutputArgs {
     /// terminal, markdown, html, json or csv [default: by the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
@@ -61,10 +62,10 @@ pub struct Output {
 }
 
 /// A form by its name, and the endings of its files.
-pub type Form = (&'static str, &'static [&'static str]);
+pub type NamedForm = (&'static str, &'static [&'static str]);
 
 /// Those of a report.
-fn forms() -> Vec<Form> {
+fn forms() -> Vec<NamedForm> {
     report::ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect()
 }
 
@@ -103,11 +104,11 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 ///
 /// # Errors
 /// When a run cannot be read or the file not be written.
-pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
-    output.to.write(&output.text(dirs, width, &Given::NONE)?)
+pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> {
+    output.to.write(&output.text(dirs, width, &ReportArgs::NONE)?)
 }
 
-impl Output {
+impl OutputArgs {
     /// As it was named, or as the file is called: nobody wants a terminal's text in a file called x.html.
     fn format(&self) -> &str {
         self.format.as_deref().or_else(|| self.to.format()).unwrap_or("terminal")
@@ -118,7 +119,7 @@ impl Output {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
 
-    fn text(&self, dirs: &[PathBuf], width: usize, given: &Given) -> Result<String> {
+    fn text(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
         if self.is_brief() { brief(dirs, width, given) } else { render(dirs, self.format(), width, given) }
     }
 
@@ -153,7 +154,7 @@ impl Destination {
     }
 
     /// The form of some family that the file's ending stands for.
-    pub fn format_among(&self, forms: &[Form]) -> Option<&'static str> {
+    pub fn format_among(&self, forms: &[NamedForm]) -> Option<&'static str> {
         let ending = self.ending()?;
         forms.iter().find(|(_, endings)| endings.contains(&ending.as_str())).map(|(name, _)| *name)
     }
@@ -164,7 +165,7 @@ impl Destination {
     }
 
     /// Nobody wants a terminal's text in a file called x.pdf.
-    fn check_ending(&self, forms: &[Form]) -> Result<(), String> {
+    fn check_ending(&self, forms: &[NamedForm]) -> Result<(), String> {
         match self.ending() {
             Some(ending) if self.format_among(forms).is_none() => {
                 let known: Vec<&str> =
@@ -196,7 +197,7 @@ impl Destination {
     ///
     /// # Errors
     /// The same.
-    pub fn check_among(&self, format: Option<&str>, forms: &[Form]) -> Result<()> {
+    pub fn check_among(&self, format: Option<&str>, forms: &[NamedForm]) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
         let refuse = |why: String| -> Result<()> {
             Err(Failed::input(format!("--output {}: {why}", path.display())).into())
@@ -233,7 +234,7 @@ pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// When it cannot be read, or what is given.
-pub fn findings(dir: &Path, given: &Given) -> Result<Findings> {
+pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
     let mut run = store::load(dir).map_err(Failed::from)?;
     run.ratings = given.ratings.over(&run.ratings)?;
     if let Some(list) = &given.percentiles {
@@ -253,21 +254,21 @@ pub fn findings(dir: &Path, given: &Given) -> Result<Findings> {
 ///
 /// # Errors
 /// When one cannot be read, or the ratings.
-pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &Given) -> Result<String> {
+pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ReportArgs) -> Result<String> {
     let renderer =
         report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
-    Ok((renderer.render)(&audited(dirs, given)?, &Page { width }))
+    Ok((renderer.render)(&audited(dirs, given)?, &PageContext { width }))
 }
 
 /// Runs in a few lines each.
-fn brief(dirs: &[PathBuf], width: usize, given: &Given) -> Result<String> {
+fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
     let all = audited(dirs, given)?;
     let one = |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), width);
     Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
 }
 
 /// What is about to be printed, held against our own rules.
-fn audited(dirs: &[PathBuf], given: &Given) -> Result<Vec<Findings>> {
+fn audited(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<Findings>> {
     let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
     for doubt in iotax_report_audit::own_audit::doubts(&findings) {
         say_aside(&format!(
@@ -334,8 +335,8 @@ mod tests {
     use std::io::Read;
     use std::os::unix::fs::{MetadataExt, symlink};
 
-    fn to(path: &Path) -> Output {
-        Output { format: None, verbose: false, to: Destination { output: Some(path.to_owned()) } }
+    fn to(path: &Path) -> OutputArgs {
+        OutputArgs { format: None, verbose: false, to: Destination { output: Some(path.to_owned()) } }
     }
 
     #[test]
@@ -368,7 +369,7 @@ mod tests {
             let plain = to(&folder.path().join(name));
             assert_eq!(plain.format(), form);
             plain.check().unwrap();
-            assert_eq!(Output { format: Some("csv".into()), ..plain }.format(), "csv");
+            assert_eq!(OutputArgs { format: Some("csv".into()), ..plain }.format(), "csv");
         }
     }
 
@@ -381,7 +382,7 @@ mod tests {
             error.contains("unknown ending \"pdf\"; known are txt, md, html, json, csv; hint: "),
             "{error}"
         );
-        Output { format: Some("html".into()), ..pdf }.check().unwrap();
+        OutputArgs { format: Some("html".into()), ..pdf }.check().unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 

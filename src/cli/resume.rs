@@ -2,7 +2,7 @@
 //! taken down first; what it measured counts.
 
 use super::clean::say_waits;
-use super::progress::Progress;
+use super::progress::ProgressPrinter;
 use super::run::{finish, guest_parts, session};
 use super::{check_id, own, plan, report, say, say_aside};
 use anyhow::Result;
@@ -11,7 +11,7 @@ use iotax_measure::places;
 use iotax_measure::ready::ready;
 use iotax_measure::session::now;
 use iotax_measure::sets::not_resumable;
-use iotax_model::record::Record;
+use iotax_model::record::RunRecord;
 use iotax_model::record::state::RunState;
 use iotax_steps::clean::clean;
 use iotax_steps::executor::report_left;
@@ -26,7 +26,7 @@ pub struct Args {
     /// The run: its id, its folder, or `last`
     run: String,
     #[command(flatten)]
-    output: report::Output,
+    output: report::OutputArgs,
 }
 
 /// Runs the command.
@@ -72,7 +72,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     past.consent_to_own(&mut scenario);
     let ready = ready(&scenario, &mut |text| say_aside(&text))?;
     ready.met(&scenario)?;
-    let observer = Progress::new();
+    let observer = ProgressPrinter::new();
     let loads = scenario.workloads.len() - past.workloads_done.len().min(scenario.workloads.len());
     observer.line(&plan::takes(&scenario, &ready, loads)?);
     let mut survey = ready.survey;
@@ -80,7 +80,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     survey.write_caches = data.start.write_caches.clone();
     let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;
-    store.append(&Record::Resumed { at: now() })?;
+    store.append(&RunRecord::Resumed { at: now() })?;
     let result = session(&scenario, store, &dir, parts, survey, past, observer);
     finish(&dir, result, &args.output)
 }

@@ -1,7 +1,7 @@
 //! `iotax run`: checks the scenario, asks guard and needs, measures, prints the report.
 
-use super::asked::Asked;
-use super::progress::Progress;
+use super::asked::MeasureArgs;
+use super::progress::ProgressPrinter;
 use super::{columns, plan, ratings, report, say, say_aside, stop};
 use anyhow::{Context, Result};
 use iotax_analysis::slo;
@@ -10,12 +10,12 @@ use iotax_layers::guest;
 use iotax_measure::course::Courses;
 use iotax_measure::past::Past;
 use iotax_measure::ready::{Ready, ready};
-use iotax_measure::session::{Outcome, Session, now};
+use iotax_measure::session::{RunOutcome, Session, now};
 use iotax_measure::sets::not_resumable;
 use iotax_measure::survey;
-use iotax_measure::told::Told;
+use iotax_measure::told::AnnouncedOnce;
 use iotax_model::record::state::WAITS;
-use iotax_model::record::{Purpose, Record, RunStart};
+use iotax_model::record::{Purpose, RunRecord, RunStart};
 use iotax_model::scenario::Scenario;
 use iotax_steps::RunTag;
 use iotax_steps::executor::Executor;
@@ -33,17 +33,17 @@ use std::sync::Arc;
 pub struct Args {
     // Before `asked`, whose last heading would otherwise cover these options too.
     #[command(flatten)]
-    output: report::Output,
+    output: report::OutputArgs,
     #[command(flatten)]
-    ratings: ratings::Given,
+    ratings: ratings::GivenRatings,
     #[command(flatten)]
-    asked: Asked,
+    asked: MeasureArgs,
 }
 
 impl Args {
     /// What is to be measured.
     #[cfg(test)]
-    pub fn asked(&self) -> &Asked {
+    pub fn asked(&self) -> &MeasureArgs {
         &self.asked
     }
 }
@@ -55,7 +55,7 @@ impl Args {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let scenario = args.asked.scenario()?;
     args.output.check()?;
-    let (dir, result) = measure(&scenario, args.ratings.texts()?, runs, Progress::new())?;
+    let (dir, result) = measure(&scenario, args.ratings.texts()?, runs, ProgressPrinter::new())?;
     finish(&dir, result, &args.output)
 }
 
@@ -64,7 +64,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 ///
 /// # Errors
 /// The run's own.
-pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> Result<u8> {
+pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArgs) -> Result<u8> {
     let tells = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
     let nothing = |data: &RunData| {
         data.trials.is_empty()
@@ -75,7 +75,7 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
         // Removed: nothing is kept, and there is nothing to go on with.
         return result.map(|_| DONE);
     }
-    let ended_early = !matches!(result, Ok(Outcome::Complete));
+    let ended_early = !matches!(result, Ok(RunOutcome::Complete));
     let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
     let result = result.map_err(|error| match code_of(&error) {
         code @ UNDO_INCOMPLETE => {
@@ -97,7 +97,7 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
         Failed { code, message: format!("{why}\nwhat was measured is kept in {}{go_on}", dir.display()) }
     })?;
     printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
-    if outcome == Outcome::Interrupted {
+    if outcome == RunOutcome::Interrupted {
         let before = if empty { " before anything was measured" } else { "" };
         say(&format!("interrupted{before}; {}\n", to_go_on(dir)))?;
         return Ok(MEASUREMENT_FAILED);
@@ -127,8 +127,8 @@ pub fn measure(
     scenario: &Scenario,
     ratings: Vec<String>,
     runs: &Path,
-    observer: Progress,
-) -> Result<(PathBuf, Result<Outcome>)> {
+    observer: ProgressPrinter,
+) -> Result<(PathBuf, Result<RunOutcome>)> {
     new_run(scenario, ratings, runs, observer, &mut None)
 }
 
@@ -140,8 +140,8 @@ pub fn courses(
     scenario: &Scenario,
     courses: Courses,
     runs: &Path,
-    observer: Progress,
-) -> Result<(PathBuf, Courses, Result<Outcome>)> {
+    observer: ProgressPrinter,
+) -> Result<(PathBuf, Courses, Result<RunOutcome>)> {
     let mut slot = Some(courses);
     let (dir, result) = new_run(scenario, Vec::new(), runs, observer, &mut slot)?;
     let courses = slot.context("the courses of a run are gone")?;
@@ -152,9 +152,9 @@ fn new_run(
     scenario: &Scenario,
     ratings: Vec<String>,
     runs: &Path,
-    observer: Progress,
+    observer: ProgressPrinter,
     courses: &mut Option<Courses>,
-) -> Result<(PathBuf, Result<Outcome>)> {
+) -> Result<(PathBuf, Result<RunOutcome>)> {
     // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let waits = ready.waits_for(scenario)?;
@@ -167,7 +167,7 @@ fn new_run(
     let mut store = Store::create(runs, &id).map_err(Failed::from)?;
     let dir = store.folder().to_owned();
     let _lock = RunLock::take(&dir)?.context("a new run is locked already")?;
-    store.append(&Record::Run(RunStart {
+    store.append(&RunRecord::Run(RunStart {
         id: id.clone(),
         at: now(),
         iotax: env!("CARGO_PKG_VERSION").to_owned(),
@@ -180,7 +180,7 @@ fn new_run(
         ratings,
     }))?;
     if let Some(lacking) = waits {
-        store.append(&Record::End { at: now(), outcome: WAITS.into() })?;
+        store.append(&RunRecord::End { at: now(), outcome: WAITS.into() })?;
         let hint = format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
         return Ok((dir, Err(Failed::need(hint).into())));
     }
@@ -196,11 +196,11 @@ pub fn session(
     scenario: &Scenario,
     store: Writer,
     dir: &Path,
-    guest_parts: Option<guest::Parts>,
+    guest_parts: Option<guest::GuestParts>,
     survey: survey::Survey,
     past: Past,
-    observer: Progress,
-) -> Result<Outcome> {
+    observer: ProgressPrinter,
+) -> Result<RunOutcome> {
     session_of(scenario, store, dir, (guest_parts, survey), past, observer, &mut None)
 }
 
@@ -208,11 +208,11 @@ fn session_of(
     scenario: &Scenario,
     store: Writer,
     dir: &Path,
-    (guest_parts, survey): (Option<guest::Parts>, survey::Survey),
+    (guest_parts, survey): (Option<guest::GuestParts>, survey::Survey),
     past: Past,
-    mut observer: Progress,
+    mut observer: ProgressPrinter,
     courses: &mut Option<Courses>,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let stop = stop::flag()?;
     let tag = RunTag { run_id: store::run_id_of(dir), run_dir: dir.to_owned() };
     let fill_stop = Arc::clone(&stop);
@@ -221,9 +221,9 @@ fn session_of(
     let mut tell_wait = observer.of_waits();
     let told = move |progress| {
         match progress {
-            system::Progress::Filled(bytes) => tell_fill(bytes),
-            system::Progress::Synced(share) => tell_sync(share),
-            system::Progress::Waits(text) => tell_wait(text),
+            system::StepProgress::Filled(bytes) => tell_fill(bytes),
+            system::StepProgress::Synced(share) => tell_sync(share),
+            system::StepProgress::Waits(text) => tell_wait(text),
         }
         stop::asked(&fill_stop)
     };
@@ -236,7 +236,7 @@ fn session_of(
         observer: &mut observer,
         stop: &stop,
         past,
-        told: Told::default(),
+        told: AnnouncedOnce::default(),
         admitted: Admitted::default(),
         allowance: None,
         courses: courses.take(),
@@ -250,6 +250,6 @@ fn session_of(
 ///
 /// # Errors
 /// As [`guest::requested`]; an image that cannot be booted; an unmet need: no QEMU, no kernel.
-pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::Parts>> {
-    guest::requested(scenario)?.map(|requested| guest::Parts::obtain(requested, scenario)).transpose()
+pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::GuestParts>> {
+    guest::requested(scenario)?.map(|requested| guest::GuestParts::obtain(requested, scenario)).transpose()
 }

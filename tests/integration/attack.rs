@@ -2,7 +2,7 @@
 
 use crate::rig::{self, Rig, can, can_loop, can_run, is_root, traces, words};
 use crate::sshd::Sshd;
-use iotax_steps::journal::Entry;
+use iotax_steps::journal::JournalEntry;
 use iotax_steps::op::{BuildSeed, MakeDirectory, Mount, Op, Spawn};
 use iotax_steps::{PathRef, Place, ProcessId, Step, StepOutput};
 use std::io::{Read, Write};
@@ -56,9 +56,9 @@ impl Victims {
         let mut text = Vec::new();
         for (seq, (op, made)) in (0u64..).zip(steps) {
             let step = Step { id: seq as u32, place: Place::Host, why: "attack".into(), op };
-            let intent = Entry::Intent { seq, boot_id: boot_id.clone(), step: Box::new(step) };
+            let intent = JournalEntry::Intent { seq, boot_id: boot_id.clone(), step: Box::new(step) };
             text.extend(iotax_store::line::encode_as(2, &intent).unwrap());
-            text.extend(iotax_store::line::encode_as(2, &Entry::Done { seq, made }).unwrap());
+            text.extend(iotax_store::line::encode_as(2, &JournalEntry::Done { seq, made }).unwrap());
         }
         text
     }

@@ -2,18 +2,18 @@
 //! better, so it is part of the long suite, which builds the image before.
 
 use crate::rig::{alone, can, can_run, program};
-use iotax_host::guard::found::{Inspection, Kind};
+use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_layers::PlanContext;
 use iotax_layers::guest::lab::{LabDrive, LabWish, plan, reach_steps};
 use iotax_layers::guest::qemu::Memory;
-use iotax_layers::guest::{GuestPlan, Parts, Requested, initramfs, reach, root};
+use iotax_layers::guest::{GuestParts, GuestPlan, Requested, initramfs, reach, root};
 use iotax_layers::lab::root_image;
-use iotax_model::scenario::check::{Request as Asked, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest as Asked, from_arguments};
 use iotax_steps::hand::PlaceExecutor;
 use iotax_steps::op::{MakeDirectory, Op, Spawn};
-use iotax_steps::peer_hand::{Asked as StepAsked, Run, Told};
+use iotax_steps::peer_hand::{RunOfStep, StepAnswer, StepRequest as StepAsked};
 use iotax_steps::system::RealSystem;
-use iotax_steps::wire::{Peer, Request, Response};
+use iotax_steps::wire::{Peer, Response, WireRequest};
 use iotax_steps::{RunTag, Step, StepOutput};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -29,7 +29,7 @@ pub struct Made {
 }
 
 impl Made {
-    fn perform(&mut self, step: Step, parts: &Parts) {
+    fn perform(&mut self, step: Step, parts: &GuestParts) {
         let made = match &step.op {
             // This process is the test, and the guest's PID 1 is the program.
             Op::BuildInitramfs(build) => {
@@ -52,12 +52,12 @@ impl Drop for Made {
     }
 }
 
-pub fn parts() -> Parts {
+pub fn parts() -> GuestParts {
     let stack = "file:/var/tmp/none.img,size=1MiB | vm".to_owned();
-    Parts::obtain(Requested::Auto, &from_arguments(&[stack], &Asked::default()).unwrap()).unwrap()
+    GuestParts::obtain(Requested::Auto, &from_arguments(&[stack], &Asked::default()).unwrap()).unwrap()
 }
 
-pub fn boot(parts: &Parts, root_image: PathBuf, folder: &Path, drive_bytes: u64) -> (Made, GuestPlan) {
+pub fn boot(parts: &GuestParts, root_image: PathBuf, folder: &Path, drive_bytes: u64) -> (Made, GuestPlan) {
     let drive = |name: &str| LabDrive {
         name: name.to_owned(),
         file: folder.join(format!("{name}.img")),
@@ -82,22 +82,22 @@ pub fn boot(parts: &Parts, root_image: PathBuf, folder: &Path, drive_bytes: u64)
 }
 
 fn inspected(peer: &mut Peer, path: &Path) -> Inspection {
-    match peer.call(Request::Inspect { path: path.to_owned() }, MOMENT).unwrap() {
+    match peer.call(WireRequest::Inspect { path: path.to_owned() }, MOMENT).unwrap() {
         Response::Inspect { payload } => serde_json::from_value(payload).unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
 pub fn step(peer: &mut Peer, op: Op, undo: Option<StepOutput>) -> StepOutput {
-    let run = Run { id: "r".into(), dir: "/run/iotax".into() };
+    let run = RunOfStep { id: "r".into(), dir: "/run/iotax".into() };
     let asked = match undo {
         None => StepAsked::Perform { op, run },
         Some(made) => StepAsked::Undo { op, run, made },
     };
     let payload = serde_json::to_value(asked).unwrap();
-    match peer.call(Request::Step { payload }, MOMENT).unwrap() {
+    match peer.call(WireRequest::Step { payload }, MOMENT).unwrap() {
         Response::Step { payload } => match serde_json::from_value(payload).unwrap() {
-            Told::Made { made } => made.unwrap_or_default(),
+            StepAnswer::Made { made } => made.unwrap_or_default(),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
@@ -137,7 +137,7 @@ pub fn told_in_lab(script: &str, end: &str) -> Option<String> {
     let mut told = String::new();
     while !told.contains(end) && begin.elapsed() < Duration::from_secs(3600) {
         // The agent that says nothing for long would be taken for dead.
-        load.call(Request::Clock, MOMENT).unwrap();
+        load.call(WireRequest::Clock, MOMENT).unwrap();
         std::thread::sleep(Duration::from_secs(2));
         told = std::fs::read_to_string(&guest.files.console).unwrap_or_default();
     }
@@ -178,10 +178,14 @@ fn a_lab_has_its_drives_and_two_agents() {
     for (link, name) in links.iter().zip(["d0", "d1", "d2"]) {
         let found = inspected(&mut load, link);
         let serial = found.identity.serial.as_deref();
-        assert_eq!((&found.kind, found.bytes, serial), (&Kind::Disk, 64 << 20, Some(name)), "{found:?}");
+        assert_eq!(
+            (&found.kind, found.bytes, serial),
+            (&InspectedKind::Disk, 64 << 20, Some(name)),
+            "{found:?}"
+        );
     }
     let Response::Facts { facts } =
-        load.call(Request::Facts { devices: links, programs: Vec::new() }, MOMENT).unwrap()
+        load.call(WireRequest::Facts { devices: links, programs: Vec::new() }, MOMENT).unwrap()
     else {
         panic!("no facts");
     };
@@ -192,11 +196,11 @@ fn a_lab_has_its_drives_and_two_agents() {
     let make = Op::MakeDirectory(MakeDirectory { path: "/run/iotax/made".into() });
     let made_there = step(&mut steps, make.clone(), None);
     assert_eq!(made_there.path.as_deref(), Some(Path::new("/run/iotax/made")));
-    assert!(std::matches!(load.call(Request::Clock, MOMENT).unwrap(), Response::Clock { .. }));
+    assert!(std::matches!(load.call(WireRequest::Clock, MOMENT).unwrap(), Response::Clock { .. }));
     step(&mut steps, make, Some(made_there));
 
     // When one of them ends, the lab is at its end.
-    assert_eq!(steps.call(Request::Bye, MOMENT).unwrap(), Response::Bye);
+    assert_eq!(steps.call(WireRequest::Bye, MOMENT).unwrap(), Response::Bye);
     let begin = std::time::Instant::now();
     while load.fate().is_none() && begin.elapsed() < MOMENT {
         std::thread::sleep(Duration::from_millis(20));

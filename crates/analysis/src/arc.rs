@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::twin::layer;
     use crate::{RunData, findings, twin};
-    use iotax_model::record::Value;
+    use iotax_model::record::SampleValue;
 
     fn told(change: impl FnOnce(&mut RunData)) -> Vec<String> {
         let mut run = twin::a_against_a();
@@ -119,7 +119,7 @@ mod tests {
                 for slice in run.slices.iter_mut().filter(|slice| slice.stack == name) {
                     let of = |metric: &str| {
                         let sample = slice.samples.iter().find(|one| one.metric == metric).unwrap();
-                        let Value::Value(value) = sample.value else { panic!("{sample:?}") };
+                        let SampleValue::Value(value) = sample.value else { panic!("{sample:?}") };
                         value
                     };
                     let whole = of("read.bytes") * (1.0 + slice.discarded_ios as f64 / of("read.ios"));

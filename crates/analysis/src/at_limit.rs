@@ -2,18 +2,18 @@
 //! token bucket that their own rounds show. Two that run at one have the same rate whatever they cost, and one that does is compared
 //! with a setting, so there is no verdict.
 
-use super::gather::{RoundTotal, Way};
+use super::gather::{IoDirection, RoundTotal};
 use super::reading::WorkloadView;
 use iotax_facts::limit::{Limited, SetLimit};
-use iotax_model::record::{ON_WIRE, Purpose, Slice, Value};
-use iotax_probe::Unit;
-use iotax_stats::bucket::{Shape, find};
-use iotax_stats::{Change, Concludes, Refusal, Verdict};
+use iotax_model::record::{ON_WIRE, Purpose, SampleValue, Slice};
+use iotax_probe::ProbeUnit;
+use iotax_stats::bucket::{CourseShape, find};
+use iotax_stats::{Concludes, RatioChange, Refusal, Verdict};
 use iotax_units::{counted, grouped, show_bytes, show_ns};
 use std::collections::BTreeMap;
 
 /// Slices of each round; long rounds apart.
-type Rounds<'a> = BTreeMap<(u32, bool), Vec<&'a Slice>>;
+type RoundsOfLimit<'a> = BTreeMap<(u32, bool), Vec<&'a Slice>>;
 
 /// Within this share of a limit that is set a rate is at it.
 const AT: f64 = 0.03;
@@ -24,7 +24,7 @@ pub fn withheld(
     reading: &WorkloadView,
     pair: [usize; 2],
     verdict: Verdict,
-    change: Option<Change>,
+    change: Option<RatioChange>,
 ) -> Verdict {
     // A limit makes intervals wide and noise last.
     let by_noise = |reason| matches!(reason, &Refusal::TooWide { .. } | &Refusal::DependentBatches { .. });
@@ -82,11 +82,11 @@ fn set(reading: &WorkloadView, at: usize) -> Option<String> {
     let rounds: Vec<&RoundTotal> = reading.sides[at].rounds.values().collect();
     let seconds: f64 = rounds.iter().map(|round| round.window_s).sum();
     let rate = |set: &SetLimit| -> f64 {
-        let of = |way: Way, bytes: bool| -> f64 {
+        let of = |way: IoDirection, bytes: bool| -> f64 {
             let one = |round: &&RoundTotal| if bytes { round.of(way).bytes } else { round.of(way).ios };
             rounds.iter().map(one).sum::<f64>() / seconds
         };
-        let ways = [(Way::Read, false), (Way::Write, true)];
+        let ways = [(IoDirection::Read, false), (IoDirection::Write, true)];
         let counted = |bytes: bool| {
             let held = ways.iter().filter(|(_, writes)| set.of.holds_for(*writes, bytes));
             held.map(|(way, _)| of(*way, bytes)).sum::<f64>()
@@ -109,12 +109,14 @@ fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     let on_wire = reading.slices(at).find_map(|slice| slice.figure(ON_WIRE))?;
     let rounds = || reading.sides[at].rounds.values();
     let seconds: f64 = rounds().map(|round| round.window_s).sum();
-    [(reading.place_of(at), Way::Write), (far, Way::Read)].into_iter().find_map(|(place, way)| {
-        let rate = rounds().map(|round| round.of(way).bytes).sum::<f64>() * on_wire / seconds;
-        let mut sent = place?.facts.limits.iter().filter(|set| set.of == Limited::Sent);
-        let met = sent.find(|set| (rate / set.rate - 1.0).abs() <= AT)?;
-        Some(of_it(met, rate))
-    })
+    [(reading.place_of(at), IoDirection::Write), (far, IoDirection::Read)].into_iter().find_map(
+        |(place, way)| {
+            let rate = rounds().map(|round| round.of(way).bytes).sum::<f64>() * on_wire / seconds;
+            let mut sent = place?.facts.limits.iter().filter(|set| set.of == Limited::Sent);
+            let met = sent.find(|set| (rate / set.rate - 1.0).abs() <= AT)?;
+            Some(of_it(met, rate))
+        },
+    )
 }
 
 /// A token bucket in the rounds of the stack, or in those of all stacks together, which may lie on one drive. Points are the ends of
@@ -122,17 +124,17 @@ fn network(reading: &WorkloadView, at: usize) -> Option<String> {
 fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     let name = reading.name(at);
     let unit = reading.workload.probe_unit();
-    let bytes = reading.workload.writes() || unit == Some(Unit::Bytes);
+    let bytes = reading.workload.writes() || unit == Some(ProbeUnit::Bytes);
     let named = match unit {
-        Some(Unit::Count(name)) => name,
-        Some(Unit::Bytes) | None => "I/Os",
+        Some(ProbeUnit::Count(name)) => name,
+        Some(ProbeUnit::Bytes) | None => "I/Os",
         // One after the other, whatever each takes.
-        Some(Unit::Time(_)) => return None,
+        Some(ProbeUnit::Time(_)) => return None,
     };
     let counts = |slice: &&Slice| {
         slice.workload == reading.workload.name && matches!(slice.purpose, Purpose::Plain | Purpose::Long)
     };
-    let mut visits: BTreeMap<(u32, u32), Rounds> = BTreeMap::new();
+    let mut visits: BTreeMap<(u32, u32), RoundsOfLimit> = BTreeMap::new();
     for slice in reading.run.slices.iter().filter(counts) {
         let rounds = visits.entry((slice.visit, slice.set)).or_default();
         rounds.entry((slice.round, slice.purpose == Purpose::Long)).or_default().push(slice);
@@ -141,7 +143,7 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
         let mut rounds: Vec<&Vec<&Slice>> = rounds.values().collect();
         rounds.sort_by_key(|slices| slices.iter().map(|slice| begin(slice)).min());
         let bucket = |course: &[(f64, f64)]| {
-            let Ok(Shape::Bucket(found)) = find(course) else { return None };
+            let Ok(CourseShape::Bucket(found)) = find(course) else { return None };
             let words = |amount: f64| match bytes {
                 true => show_bytes(amount.round() as u64),
                 false => format!("{} {named}", grouped(amount)),
@@ -183,7 +185,7 @@ fn begin(slice: &Slice) -> u64 {
 fn through(slice: &Slice, bytes: bool) -> f64 {
     let sum = |unit: &str| -> f64 {
         let of = slice.samples.iter().filter(|sample| sample.metric.ends_with(unit));
-        of.map(|sample| if let Value::Value(value) = sample.value { value } else { 0.0 }).sum()
+        of.map(|sample| if let SampleValue::Value(value) = sample.value { value } else { 0.0 }).sum()
     };
     let (ios, all_bytes) = (sum(".ios"), sum(".bytes"));
     let discarded = slice.discarded_ios as f64;
@@ -213,7 +215,7 @@ mod tests {
             run.slices.iter().filter(|slice| slice.purpose == Purpose::Plain && slice.stack == "file")
         {
             let of = slice.samples.iter().find(|sample| sample.metric == "read.ios").unwrap();
-            let Value::Value(value) = of.value else { panic!() };
+            let SampleValue::Value(value) = of.value else { panic!() };
             (ios, seconds) = (ios + value, seconds + slice.window_ns as f64 / 1e9);
         }
         let limit = SetLimit {
@@ -312,8 +314,12 @@ mod tests {
         });
         let like = run.slices[0].samples[0].clone();
         for slice in &mut run.slices {
-            let value = Value::Value(1.0456);
-            slice.samples.push(iotax_model::record::Sample { metric: ON_WIRE.into(), value, ..like.clone() });
+            let value = SampleValue::Value(1.0456);
+            slice.samples.push(iotax_model::record::SliceSample {
+                metric: ON_WIRE.into(),
+                value,
+                ..like.clone()
+            });
         }
         let rate = 1.01 * 1.0456 * bytes / (ns as f64 / 1e9);
         let tbf = SetLimit { of: Limited::Sent, rate, burst: None, on: "eth0".into(), set_in: "tbf".into() };
@@ -349,8 +355,8 @@ mod tests {
             (now, passed) = (now + seconds, passed + ios);
             for sample in &mut slice.samples {
                 match sample.metric.as_str() {
-                    "read.ios" => sample.value = Value::Value(ios),
-                    "read.bytes" => sample.value = Value::Value(ios * 4096.0),
+                    "read.ios" => sample.value = SampleValue::Value(ios),
+                    "read.bytes" => sample.value = SampleValue::Value(ios * 4096.0),
                     _ => {}
                 }
             }

@@ -1,7 +1,7 @@
 //! How a workload was measured, and whether the stacks that were only up disturbed the baseline meanwhile.
 
 use super::compare::Estimated;
-use super::findings::{DesignReport, Figure, InterferenceCheck, SliceStart};
+use super::findings::{DesignReport, InterferenceCheck, MeasuredFigure, SliceStart};
 use super::gather::{self, RoundTotal};
 use super::reading::WorkloadView;
 use iotax_load::Transient;
@@ -10,7 +10,7 @@ use iotax_model::scenario::Stack;
 use iotax_stats::conclusion::{said as said_size, width};
 use iotax_stats::pilot::Pattern;
 use iotax_stats::round::percent_up;
-use iotax_stats::{Change, Concludes, Verdict, alone};
+use iotax_stats::{Concludes, RatioChange, Verdict, alone};
 use iotax_units::show_ns;
 
 /// The last design that was recorded for the workload.
@@ -87,7 +87,7 @@ pub fn beside(reading: &WorkloadView) -> Option<InterferenceCheck> {
     }
     let found = alone::beside_over_alone(&pairs);
     let verdict = Verdict::of_rounds(&found, reading.zone());
-    let ratio = found.map_or_else(Figure::missing, |found| Estimated::Rounds(found).figure());
+    let ratio = found.map_or_else(MeasuredFigure::missing, |found| Estimated::Rounds(found).figure());
     let therefore = match &reading.run.apart {
         Some(_) => " (it was measured in visits therefore)",
         None => "",
@@ -99,10 +99,16 @@ fn said(verdict: &Verdict) -> String {
     const BESIDE: &str = "beside the other stacks the baseline runs";
     match verdict {
         Verdict::Costs { cost: value, low, high, .. } => {
-            format!("{BESIDE} {} slower", said_size(Change { value: *value, low: *low, high: *high }, true))
+            format!(
+                "{BESIDE} {} slower",
+                said_size(RatioChange { value: *value, low: *low, high: *high }, true)
+            )
         }
         Verdict::Gains { gain: value, low, high, .. } => {
-            format!("{BESIDE} {} faster", said_size(Change { value: *value, low: *low, high: *high }, false))
+            format!(
+                "{BESIDE} {} faster",
+                said_size(RatioChange { value: *value, low: *low, high: *high }, false)
+            )
         }
         Verdict::NoDifference { above } => {
             format!("{BESIDE} as it does alone: no difference above {}", percent_up(*above))

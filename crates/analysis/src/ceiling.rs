@@ -2,7 +2,7 @@
 //! more may only wait less. Latency at a matched rate and CPU time tell them apart.
 
 use super::findings::ceiling::{Ceiling, Masked};
-use super::gather::{RoundTotal, Side};
+use super::gather::{RoundTotal, StackSide};
 use super::reading::WorkloadView;
 use iotax_stats::{Refusal, Verdict};
 pub use iotax_units::grouped;
@@ -31,7 +31,7 @@ pub fn of_pair(reading: &WorkloadView, pair: [usize; 2], verdict: &Verdict) -> O
     Some(Masked { words: words(found, pair.map(|at| reading.name(at))), by: found })
 }
 
-fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
+fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> Option<Ceiling> {
     let offered = reading.offered(pair[0])?;
     // Two rates that differ are no ceiling that both ran into.
     if reading.offered(pair[1]) != Some(offered) {
@@ -48,7 +48,7 @@ fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {
 }
 
 /// Not on a schedule, where threads that wait for an I/O to be due compute as well.
-fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
+fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> Option<Ceiling> {
     if reading.is_scheduled() {
         return None;
     }
@@ -60,13 +60,13 @@ fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&Side; 2]) -> Opt
 }
 
 /// A guest's CPUs, or those of the host below it: whichever has less to give.
-fn cpus(sides: [&Side; 2]) -> Option<Ceiling> {
+fn cpus(sides: [&StackSide; 2]) -> Option<Ceiling> {
     let share = |(idle, all): (f64, f64)| if all > 0.0 { idle / all } else { 1.0 };
     let idle = sides.map(|side| share(side.usage.place).min(side.usage.host.map_or(1.0, share)));
     idle.iter().all(|share| *share < LEAST_IDLE).then_some(Ceiling::Cpus { idle })
 }
 
-fn shared(reading: &WorkloadView, sides: [&Side; 2]) -> Option<Ceiling> {
+fn shared(reading: &WorkloadView, sides: [&StackSide; 2]) -> Option<Ceiling> {
     let amount = |round: &RoundTotal| if reading.workload.writes() { round.bytes } else { round.ios };
     let [a, b] = sides.map(|side| rate(side, amount));
     let difference = b / a - 1.0;
@@ -75,7 +75,7 @@ fn shared(reading: &WorkloadView, sides: [&Side; 2]) -> Option<Ceiling> {
     steady.then_some(Ceiling::SharedLimit { difference, variation })
 }
 
-fn rate(side: &Side, amount: impl Fn(&RoundTotal) -> f64) -> f64 {
+fn rate(side: &StackSide, amount: impl Fn(&RoundTotal) -> f64) -> f64 {
     let sum = |of: &dyn Fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     sum(&amount) / sum(&|round| round.window_s)
 }

@@ -1,12 +1,12 @@
 //! What a stack takes more than the baseline: latency where both get the same load, CPU time per I/O at load. In a
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
-use super::compare::{Estimated, Taken, over_attaches};
+use super::compare::{AddedPerIo, Estimated, over_attaches};
 use super::conservation;
 use super::directions;
-use super::findings::{ChargeFinding, Charges, DirectionCharge, Figure, MatchedFindings, MatchedRow};
-use super::gather::{RoundTotal, Side, Way};
-use super::reading::{Load, WorkloadView};
+use super::findings::{ChargeFinding, Charges, DirectionCharge, MatchedFindings, MatchedRow, MeasuredFigure};
+use super::gather::{IoDirection, RoundTotal, StackSide};
+use super::reading::{CommonLoad, WorkloadView};
 use super::remedy::{Effort, settle_words};
 use super::rows;
 use super::subject::who;
@@ -39,13 +39,13 @@ pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Optio
     let load = reading.matched_load();
     let percentiles = load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
     let ((latency, of_latency), (cpu, of_cpu)) = (pair.latency(load.as_ref(), None), pair.cpu());
-    let direction = |way: &Way| {
+    let direction = |way: &IoDirection| {
         let (latency, found) = pair.latency(load.as_ref(), Some(*way));
         (DirectionCharge { direction: way.word(), latency }, found)
     };
     let (directions, of_directions): (Vec<DirectionCharge>, _) =
         reading.directions().iter().map(direction).unzip();
-    let ratios: Vec<&Figure> = directions.iter().map(|one| &one.latency.ratio).collect();
+    let ratios: Vec<&MeasuredFigure> = directions.iter().map(|one| &one.latency.ratio).collect();
     let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, None);
     let charges =
         Charges { latency, percentiles, directions, says_directions, cpu, stack, against, emulated };
@@ -78,7 +78,7 @@ pub fn hold(one: &mut ChargeFinding, who: &str, found: &Estimated, family: Famil
 /// Prefix of the quantity's name for CPU times.
 const CPU_PER_IO: &str = "CPU per I/O of ";
 
-fn difference(figure: &Figure) -> Option<Difference> {
+fn difference(figure: &MeasuredFigure) -> Option<Difference> {
     let (value, (_, high)) = (figure.value()?, figure.bounds()?);
     Some(Difference { value, half_width: high - value, rounds: 0 })
 }
@@ -103,7 +103,7 @@ pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
             baseline: at == reading.run.start.scenario.baseline,
             emulated: reading.emulated(at),
             iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
-                .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
+                .unwrap_or_else(|| MeasuredFigure::missing("no whole round at the matched rate")),
             kept_up: load.rate().and_then(|rate| side.kept_up(rate, reading.schedules(at))),
             caught_up: load.rate().and_then(|rate| caught_up(side, rate)),
             latency: rows::latencies(reading, side),
@@ -118,7 +118,7 @@ pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
     })
 }
 
-fn at_load(reading: &WorkloadView, load: &Load) -> String {
+fn at_load(reading: &WorkloadView, load: &CommonLoad) -> String {
     let what = reading.workload.kind_subject();
     match load.rate() {
         Some(rate) => format!("{what} at {} I/Os a second", grouped(rate)),
@@ -131,7 +131,7 @@ const AHEAD: f64 = 0.005;
 
 /// An open loop's schedule begins with the slice and never runs ahead: what a window has too many was due in the discarded start,
 /// and over both it is no more than was offered. `None`: it has not too many.
-fn caught_up(side: &Side, offered: f64) -> Option<bool> {
+fn caught_up(side: &StackSide, offered: f64) -> Option<bool> {
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     let most = (1.0 + AHEAD) * offered;
     let whole_s = sum(|round| round.window_s) + sum(|round| round.discarded_s);
@@ -152,7 +152,7 @@ struct ChargedPair<'a> {
 }
 
 impl ChargedPair<'_> {
-    fn latency(&self, load: Result<&Load, &Refusal>, way: Option<Way>) -> Estimate {
+    fn latency(&self, load: Result<&CommonLoad, &Refusal>, way: Option<IoDirection>) -> Estimate {
         let what = way.map(|way| format!("{} ", way.word())).unwrap_or_default();
         let load = match load {
             Ok(load) => load,
@@ -175,7 +175,7 @@ impl ChargedPair<'_> {
         {
             return self.refused(subject, &reason);
         }
-        let taken = Taken::of(a, b, &self.reading.pair(a, b), directions::waited(way));
+        let taken = AddedPerIo::of(a, b, &self.reading.pair(a, b), directions::waited(way));
         let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
         let phrase = verdict.about(&subject);
         self.finding(subject, verdict, phrase, &taken)
@@ -196,7 +196,7 @@ impl ChargedPair<'_> {
         if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
             return self.refused(quantity, &reason);
         }
-        let taken = Taken::of(a, b, &self.reading.pair(a, b), cpu);
+        let taken = AddedPerIo::of(a, b, &self.reading.pair(a, b), cpu);
         let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
         let ratio = taken.times().value();
         let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
@@ -204,7 +204,7 @@ impl ChargedPair<'_> {
     }
 
     /// A side that the matched load never reached.
-    fn absent(&self, load: &Load) -> Option<Refusal> {
+    fn absent(&self, load: &CommonLoad) -> Option<Refusal> {
         let lacking = [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
         let reason = format!("{}: no whole round at the matched rate", self.reading.name(lacking));
         Some(Refusal::NotMeasured { reason })
@@ -218,10 +218,10 @@ impl ChargedPair<'_> {
             }
             _ => verdict.about(&subject),
         };
-        self.finding(subject, verdict, phrase, &Taken::refused(reason))
+        self.finding(subject, verdict, phrase, &AddedPerIo::refused(reason))
     }
 
-    fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &Taken) -> Estimate {
+    fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &AddedPerIo) -> Estimate {
         let who = who(self.reading.name(self.at), self.reading.name(self.base), self.emulated);
         let effort = Effort::of(self.reading);
         let remedy = verdict.reason().and_then(|reason| effort.remedy(reason));
@@ -244,7 +244,7 @@ pub fn cpu(round: &RoundTotal) -> Option<Total> {
     round.cpu_ns.map(|sum| Total { sum, items: round.all_ios })
 }
 
-fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &Load) -> Option<Refusal> {
+fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &CommonLoad) -> Option<Refusal> {
     let rate = load.rate()?;
     let late = |(which, at): (usize, usize)| {
         let side = &load.sides()[at];
@@ -258,10 +258,10 @@ fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &Load) -> Option<
 /// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice, and where their clocks differ.
 fn percentiles(
     reading: &WorkloadView,
-    load: &Load,
+    load: &CommonLoad,
     base: usize,
     at: usize,
-) -> Vec<(&'static str, f64, Figure)> {
+) -> Vec<(&'static str, f64, MeasuredFigure)> {
     let (a, b) = (&load.sides()[base], &load.sides()[at]);
     if not_kept_up(reading, [base, at], load).is_some() || reading.unlike_clocks([base, at]).is_some() {
         return Vec::new();
@@ -280,7 +280,7 @@ mod tests {
             let mut round = RoundTotal::default();
             (round.window_s, round.discarded_s) = (0.05, 0.005);
             (round.ios, round.all_ios) = (ios, ios + discarded);
-            let mut side = Side::default();
+            let mut side = StackSide::default();
             side.rounds.insert((0, 0), round);
             caught_up(&side, 1000.0)
         };

@@ -5,7 +5,7 @@ use super::findings::clusters::{ClusterChange, ClusterFindings};
 use super::reading::WorkloadView;
 use iotax_model::record::{ClusterReading, ClusterStatus, Purpose, Slice};
 use iotax_model::scenario::Stack;
-use iotax_model::state::State;
+use iotax_model::state::AskedState;
 use iotax_stats::alike;
 use iotax_units::counted;
 
@@ -99,7 +99,7 @@ fn course(readings: &[&ClusterReading]) -> Vec<ClusterChange> {
 pub(super) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec<WarningReport> {
     let stacks = &view.run.start.scenario.stacks;
     let is_meant = |name: &String| {
-        let state = |stack: &Stack| stack.state.as_ref().is_some_and(|at| at.state != State::Healthy);
+        let state = |stack: &Stack| stack.state.as_ref().is_some_and(|at| at.state != AskedState::Healthy);
         stacks.iter().any(|stack| stack.name == *name && state(stack))
     };
     let meant = |one: &&ClusterFindings| one.stacks.iter().any(is_meant);

@@ -1,9 +1,9 @@
 //! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
-use super::findings::{Checks, Figure, Interval, SampleUnit};
-use super::gather::{RoundId, RoundTotal, Side};
-use super::pairing::{Basis, Paired, Unit};
+use super::findings::{Checks, Interval, MeasuredFigure, SampleUnit};
+use super::gather::{RoundId, RoundTotal, StackSide};
+use super::pairing::{Basis, Paired, VisitUnit};
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use super::timeline;
@@ -11,9 +11,9 @@ use iotax_stats::family::{self, Family};
 use iotax_stats::judge::{Question, judge};
 use iotax_stats::quantile::Estimate;
 use iotax_stats::ratio::{self, Difference, Total};
-use iotax_stats::rounds::Value;
+use iotax_stats::rounds::SliceValue;
 use iotax_stats::visits::{self, VisitRatio};
-use iotax_stats::{Change, Concludes, Gate, Ratio, Refusal, Uncertain, Verdict};
+use iotax_stats::{BatchGate, Concludes, Ratio, RatioChange, Refusal, Uncertain, Verdict};
 
 /// An estimated ratio, whatever its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,17 +21,17 @@ pub enum Estimated {
     /// By rounds.
     Rounds(Ratio),
     /// By visits.
-    Visits(VisitRatio, Unit),
+    Visits(VisitRatio, VisitUnit),
 }
 
 impl Estimated {
     /// As a figure.
-    pub fn figure(&self) -> Figure {
+    pub fn figure(&self) -> MeasuredFigure {
         match self {
             Estimated::Rounds(found) => of_ratio(found, "1"),
             Estimated::Visits(found, unit) => {
                 let interval = Interval::of_t(found.low, found.high, found.log.freedom);
-                Figure::known(found.ratio, "1", (found.visits as u64, unit.counted()), interval)
+                MeasuredFigure::known(found.ratio, "1", (found.visits as u64, unit.counted()), interval)
             }
         }
     }
@@ -54,10 +54,10 @@ impl Estimated {
     }
 
     /// As a change.
-    pub fn change(&self) -> Change {
+    pub fn change(&self) -> RatioChange {
         match self {
-            Estimated::Rounds(found) => Change::of_ratio(found.ratio, found.low, found.high),
-            Estimated::Visits(found, _) => Change::of_ratio(found.ratio, found.low, found.high),
+            Estimated::Rounds(found) => RatioChange::of_ratio(found.ratio, found.low, found.high),
+            Estimated::Visits(found, _) => RatioChange::of_ratio(found.ratio, found.low, found.high),
         }
     }
 
@@ -115,7 +115,7 @@ impl RateComparison {
         reading: &WorkloadView,
         pair: [usize; 2],
         ids: &[u32],
-        unit: Unit,
+        unit: VisitUnit,
         basis: Basis,
     ) -> RateComparison {
         let [a, b] = pair.map(|at| &reading.sides[at]);
@@ -136,7 +136,7 @@ impl RateComparison {
     }
 
     /// The ratio as a figure.
-    pub fn figure(&self) -> Figure {
+    pub fn figure(&self) -> MeasuredFigure {
         match &self.estimated {
             Ok(found) => found.figure(),
             Err(reason) => too_few(reason, self.point, "1"),
@@ -145,15 +145,15 @@ impl RateComparison {
 }
 
 /// What there is of a figure that has no estimate: its value, where only its interval lacks rounds or visits.
-fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> Figure {
+fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> MeasuredFigure {
     let counted = match reason {
         Refusal::TooFewRounds { have } => Some((*have as u64, SampleUnit::Rounds)),
         Refusal::TooFewVisits { have } => Some((*have as u64, SampleUnit::Visits)),
         _ => None,
     };
     match counted.zip(point) {
-        Some((counted, point)) => Figure::bare(point, unit, counted, reason),
-        None => Figure::missing(reason),
+        Some((counted, point)) => MeasuredFigure::bare(point, unit, counted, reason),
+        None => MeasuredFigure::missing(reason),
     }
 }
 
@@ -162,7 +162,7 @@ fn spoils(reason: &Refusal) -> bool {
     matches!(reason, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. })
 }
 
-fn question(reading: &WorkloadView, [a, b]: [usize; 2], value: Value) -> Question {
+fn question(reading: &WorkloadView, [a, b]: [usize; 2], value: SliceValue) -> Question {
     let measure = &reading.run.start.scenario.measure;
     Question { a, b, value, zone: measure.equivalence, precision: measure.precision }
 }
@@ -171,8 +171,14 @@ fn question(reading: &WorkloadView, [a, b]: [usize; 2], value: Value) -> Questio
 ///
 /// # Errors
 /// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
-pub fn round_values(a: &Side, b: &Side, ids: &[RoundId], basis: Basis) -> Result<Vec<(f64, f64)>, Refusal> {
-    let of = |side: &Side, id: &RoundId| side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis));
+pub fn round_values(
+    a: &StackSide,
+    b: &StackSide,
+    ids: &[RoundId],
+    basis: Basis,
+) -> Result<Vec<(f64, f64)>, Refusal> {
+    let of =
+        |side: &StackSide, id: &RoundId| side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis));
     ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
 }
 
@@ -180,8 +186,8 @@ pub fn round_values(a: &Side, b: &Side, ids: &[RoundId], basis: Basis) -> Result
 ///
 /// # Errors
 /// As [`round_values`].
-pub fn rates(sides: [&Side; 3], ids: &[RoundId], basis: Basis) -> Result<Vec<[f64; 3]>, Refusal> {
-    let of = |side: &Side, id: &RoundId| {
+pub fn rates(sides: [&StackSide; 3], ids: &[RoundId], basis: Basis) -> Result<Vec<[f64; 3]>, Refusal> {
+    let of = |side: &StackSide, id: &RoundId| {
         let value = side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis))?;
         Ok(if basis.by_bytes { 1.0 / value } else { value })
     };
@@ -213,11 +219,16 @@ pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
 ///
 /// # Errors
 /// [`Refusal`] when a durable time was not recorded.
-pub fn visit_values(a: &Side, b: &Side, ids: &[u32], basis: Basis) -> Result<Vec<(f64, f64)>, Refusal> {
+pub fn visit_values(
+    a: &StackSide,
+    b: &StackSide,
+    ids: &[u32],
+    basis: Basis,
+) -> Result<Vec<(f64, f64)>, Refusal> {
     ids.iter().map(|id| Ok((visit_rate(a, *id, basis)?, visit_rate(b, *id, basis)?))).collect()
 }
 
-fn visit_rate(side: &Side, visit: u32, basis: Basis) -> Result<f64, Refusal> {
+fn visit_rate(side: &StackSide, visit: u32, basis: Basis) -> Result<f64, Refusal> {
     let of = |round: &RoundTotal| {
         let sum = if basis.by_bytes { round.bytes } else { round.ios };
         Ok(Total { sum, items: time(round, basis.quantity)? })
@@ -227,8 +238,8 @@ fn visit_rate(side: &Side, visit: u32, basis: Basis) -> Result<f64, Refusal> {
 }
 
 /// An estimated ratio as a figure of that unit.
-pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
-    Figure::Known {
+pub fn of_ratio(found: &Ratio, unit: &'static str) -> MeasuredFigure {
+    MeasuredFigure::Known {
         value: found.ratio,
         unit,
         n: found.spread.n as u64,
@@ -239,19 +250,19 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
 }
 
 /// Batches that see-saw make an interval wider than needed; only those that follow each other weaken it.
-fn caution(gate: Gate) -> Option<String> {
+fn caution(gate: BatchGate) -> Option<String> {
     let dependent = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
     (gate.correlation > gate.bound).then(|| dependent.to_string())
 }
 
 /// An absolute figure drifts with the machine, which its batches show; paired ratios do not.
-fn drift(gate: Gate) -> Option<String> {
+fn drift(gate: BatchGate) -> Option<String> {
     let text = "the level drifted during the run: absolute figures vary more than their intervals say, paired ratios do not";
     (!gate.holds()).then(|| text.to_owned())
 }
 
 /// An absolute figure with its interval, which a drift weakens.
-pub fn of_level(found: &Ratio, unit: &'static str) -> Figure {
+pub fn of_level(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     let figure = of_ratio(found, unit).cautioned(drift(found.gate()));
     if reaches_too_far(found.ratio, found.high) {
         let missing = "single rounds differ from it by more than the figure itself".to_owned();
@@ -267,33 +278,33 @@ fn reaches_too_far(value: f64, high: f64) -> bool {
 
 /// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os. Below 16
 /// rounds the value is there, its interval is not.
-pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
+pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> MeasuredFigure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
         (Ok(found), _) => of_level(&found, unit),
         (Err(reason), Ok(value)) => {
-            Figure::bare(value, unit, (rounds.len() as u64, SampleUnit::Rounds), reason)
+            MeasuredFigure::bare(value, unit, (rounds.len() as u64, SampleUnit::Rounds), reason)
         }
-        (_, Err(reason)) => Figure::missing(reason),
+        (_, Err(reason)) => MeasuredFigure::missing(reason),
     }
 }
 
 /// A ratio or difference of percentiles as a figure.
-pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figure {
+pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> MeasuredFigure {
     estimated(found, unit, caution)
 }
 
 /// A stack's own percentile or mean as a figure, which a drift weakens.
-pub fn of_latency(found: Result<Estimate, Refusal>) -> Figure {
+pub fn of_latency(found: Result<Estimate, Refusal>) -> MeasuredFigure {
     estimated(found, "ns", drift)
 }
 
 fn estimated(
     found: Result<Estimate, Refusal>,
     unit: &'static str,
-    caution: fn(Gate) -> Option<String>,
-) -> Figure {
+    caution: fn(BatchGate) -> Option<String>,
+) -> MeasuredFigure {
     match found {
-        Ok(found) => Figure::Known {
+        Ok(found) => MeasuredFigure::Known {
             value: found.value,
             unit,
             n: found.samples,
@@ -301,7 +312,7 @@ fn estimated(
             interval: Interval::between(found.low, found.high),
             caution: caution(found.gate),
         },
-        Err(reason) => Figure::missing(reason),
+        Err(reason) => MeasuredFigure::missing(reason),
     }
 }
 
@@ -310,7 +321,7 @@ pub const ONLY_AT_ONE: &str = "only at iodepth 1";
 
 /// What an I/O takes more on B, of what `of` takes from each round.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct AddedPerIo {
     /// Mean of B over that of A.
     pub ratio: Result<Estimated, Refusal>,
     /// Mean of B less that of A.
@@ -320,9 +331,14 @@ pub struct Taken {
     unit: SampleUnit,
 }
 
-impl Taken {
+impl AddedPerIo {
     /// In the same unit as throughput: rounds within their visits, or visits.
-    pub fn of(a: &Side, b: &Side, paired: &Paired, of: impl Fn(&RoundTotal) -> Option<Total>) -> Taken {
+    pub fn of(
+        a: &StackSide,
+        b: &StackSide,
+        paired: &Paired,
+        of: impl Fn(&RoundTotal) -> Option<Total>,
+    ) -> AddedPerIo {
         let (ratio, difference, points, unit) = match paired {
             Paired::Rounds(ids) => {
                 let strata = strata(a, b, ids, of);
@@ -344,17 +360,17 @@ impl Taken {
                 (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, points, unit.counted())
             }
         };
-        Taken { ratio, difference, points, unit }
+        AddedPerIo { ratio, difference, points, unit }
     }
 
     /// Nothing was measured.
-    pub fn refused(reason: &Refusal) -> Taken {
+    pub fn refused(reason: &Refusal) -> AddedPerIo {
         let (ratio, difference) = (Err(reason.clone()), Err(reason.clone()));
-        Taken { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
+        AddedPerIo { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
     }
 
     /// The ratio as a figure.
-    pub fn times(&self) -> Figure {
+    pub fn times(&self) -> MeasuredFigure {
         match &self.ratio {
             Ok(found) => found.figure(),
             Err(reason) => too_few(reason, self.points[0], "1"),
@@ -362,12 +378,12 @@ impl Taken {
     }
 
     /// The difference as a figure, ns.
-    pub fn added(&self) -> Figure {
+    pub fn added(&self) -> MeasuredFigure {
         match &self.difference {
             Ok(found) => {
                 let interval =
                     Interval::between(found.value - found.half_width, found.value + found.half_width);
-                Figure::known(found.value, "ns", (found.rounds as u64, self.unit), interval)
+                MeasuredFigure::known(found.value, "ns", (found.rounds as u64, self.unit), interval)
             }
             Err(reason) => too_few(reason, self.points[1], "ns"),
         }
@@ -382,24 +398,24 @@ fn not_recorded() -> Refusal {
 
 /// Rounds of each stratum.
 fn strata(
-    a: &Side,
-    b: &Side,
+    a: &StackSide,
+    b: &StackSide,
     ids: &[RoundId],
     of: impl Fn(&RoundTotal) -> Option<Total>,
 ) -> Result<Strata, Refusal> {
-    let side = |side: &Side, id: &RoundId| side.rounds.get(id).and_then(&of).ok_or_else(not_recorded);
+    let side = |side: &StackSide, id: &RoundId| side.rounds.get(id).and_then(&of).ok_or_else(not_recorded);
     let stratum = |ids: Vec<RoundId>| ids.iter().map(|id| Ok((side(a, id)?, side(b, id)?))).collect();
     a.strata.split(ids).into_iter().map(stratum).collect()
 }
 
 /// Means `(A, B)` of each pair of visits.
 fn visit_means(
-    a: &Side,
-    b: &Side,
+    a: &StackSide,
+    b: &StackSide,
     ids: &[u32],
     of: impl Fn(&RoundTotal) -> Option<Total>,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
-    let mean = |side: &Side, visit: u32| {
+    let mean = |side: &StackSide, visit: u32| {
         let all = side.visit_total(visit, |round| of(round).ok_or_else(not_recorded))?;
         Ok::<f64, Refusal>(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
     };
@@ -407,9 +423,9 @@ fn visit_means(
 }
 
 /// ` over 3 attaches`, where they are the unit.
-pub fn over_attaches(figure: &Figure) -> String {
+pub fn over_attaches(figure: &MeasuredFigure) -> String {
     match figure {
-        Figure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),
+        MeasuredFigure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),
         _ => String::new(),
     }
 }

@@ -2,7 +2,7 @@
 //! redundancy, transport, cache mode. One concept has many names, a layer's own each: the catalog of layers knows which are the
 //! same. Quiet where the setting is what is compared.
 
-use super::efficiency::{self, Layout, Spread};
+use super::efficiency::{self, Layout, LayoutSpread};
 use super::machines;
 use super::reading::WorkloadView;
 use iotax_model::layer::comparable::{Concept, Setting};
@@ -104,9 +104,11 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
     efficiency::joining(stack)?;
     let layout = Layout::of(stack).ok()?;
     let kept = match layout.spread {
-        Spread::Striped { .. } | Spread::Linear { .. } => "no redundancy".to_owned(),
-        Spread::Mirrored { copies, .. } => format!("{copies} copies"),
-        Spread::Parity { parity, .. } | Spread::Raidz { parity, .. } => format!("{parity} of parity"),
+        LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. } => "no redundancy".to_owned(),
+        LayoutSpread::Mirrored { copies, .. } => format!("{copies} copies"),
+        LayoutSpread::Parity { parity, .. } | LayoutSpread::Raidz { parity, .. } => {
+            format!("{parity} of parity")
+        }
     };
     Setting::of(format!("{} ({kept})", layout.name), kept.clone())
 }

@@ -1,7 +1,7 @@
 //! Whether a cost changes over a sweep: by intervals that hold for all its points at once, since the largest
 //! of many costs is large by chance alone. It refuses points whose own interval is not to be trusted.
 
-use super::findings::sweep::{Change, Course, End, Spot};
+use super::findings::sweep::{CostCurve, CostTrend, End, SweepValue};
 use super::findings::{Comparison, Interval};
 use super::simultaneous::Simultaneous;
 use super::subject::who;
@@ -9,12 +9,21 @@ use iotax_stats::Digits;
 use iotax_stats::{Refusal, Verdict};
 
 /// The courses of a stack: `points` by quantity, `at_once` points in the whole sweep.
-pub fn all(name: &str, points: &[(&'static str, Vec<(Spot, &Comparison)>)], at_once: usize) -> Vec<Course> {
+pub fn all(
+    name: &str,
+    points: &[(&'static str, Vec<(SweepValue, &Comparison)>)],
+    at_once: usize,
+) -> Vec<CostCurve> {
     points.iter().map(|(quantity, points)| one(name, quantity, points, at_once)).collect()
 }
 
-fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_once: usize) -> Course {
-    let usable: Vec<(&Spot, Simultaneous)> =
+fn one(
+    name: &str,
+    quantity: &'static str,
+    points: &[(SweepValue, &Comparison)],
+    at_once: usize,
+) -> CostCurve {
+    let usable: Vec<(&SweepValue, Simultaneous)> =
         points.iter().filter_map(|(at, one)| Some((at, usable(one, at_once)?))).collect();
     let change = change(&usable);
     let against = points.first().map_or("", |(_, one)| one.against.as_str());
@@ -24,7 +33,7 @@ fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_on
     let words = words(&change, at_once);
     let left_out = left_out(points, &usable);
     let sentence = format!("{who}{which}: {words}{left_out}");
-    Course { quantity, at_once, change, sentence }
+    CostCurve { quantity, at_once, change, sentence }
 }
 
 /// A ratio that something spoils, such as batches that depend on each other, has an interval that means too little; one
@@ -39,21 +48,21 @@ fn usable(one: &Comparison, at_once: usize) -> Option<Simultaneous> {
     if sound { Simultaneous::of(&one.rate.ratio, at_once) } else { None }
 }
 
-fn change(points: &[(&Spot, Simultaneous)]) -> Change {
+fn change(points: &[(&SweepValue, Simultaneous)]) -> CostTrend {
     let by = |key: fn(&Simultaneous) -> f64| {
         let mut order: Vec<usize> = (0..points.len()).collect();
         order.sort_by(|a, b| key(&points[*a].1).total_cmp(&key(&points[*b].1)));
         (order[0], order[order.len() - 1])
     };
     if points.len() < 2 {
-        return Change::Unknown { reason: "fewer than two points have an interval".into() };
+        return CostTrend::Unknown { reason: "fewer than two points have an interval".into() };
     }
     // The least ratio is the largest cost. If those two overlap, another pair may yet exclude each other.
     let extremes = by(|sure| sure.value);
     let pair = (by(|sure| sure.high).0, by(|sure| sure.low).1);
     for (at, is_extreme) in [(extremes, true), (pair, false)] {
         if points[at.0].1.apart(&points[at.1].1) {
-            return Change::Changes {
+            return CostTrend::Changes {
                 more: end(points[at.0]),
                 less: end(points[at.1]),
                 extremes: is_extreme,
@@ -61,17 +70,17 @@ fn change(points: &[(&Spot, Simultaneous)]) -> Change {
         }
     }
     let (low, high) = (points[pair.1].1.low, points[pair.0].1.high);
-    Change::Same { ratio: Interval::between(low, high) }
+    CostTrend::Same { ratio: Interval::between(low, high) }
 }
 
-fn end((at, sure): (&Spot, Simultaneous)) -> End {
+fn end((at, sure): (&SweepValue, Simultaneous)) -> End {
     let interval = Interval::between(sure.low, sure.high);
     End { at: at.clone(), ratio: sure.value, interval }
 }
 
-fn words(change: &Change, at_once: usize) -> String {
+fn words(change: &CostTrend, at_once: usize) -> String {
     match change {
-        Change::Changes { more, less, extremes } => {
+        CostTrend::Changes { more, less, extremes } => {
             let (more, less) = (said(more), said(less));
             let which = match extremes {
                 true => format!("largest at {more}, smallest at {less}"),
@@ -79,11 +88,11 @@ fn words(change: &Change, at_once: usize) -> String {
             };
             format!("the cost changes: {which}; intervals hold for all {at_once} points at once")
         }
-        Change::Same { ratio: Interval::Bounds { low, high, .. } } => {
+        CostTrend::Same { ratio: Interval::Bounds { low, high, .. } } => {
             let fits = cost((low + high) / 2.0, (*low, *high));
             format!("the cost is the same at all points as far as can be told ({fits} fits them all)")
         }
-        Change::Same { ratio: Interval::Missing { missing: reason } } | Change::Unknown { reason } => {
+        CostTrend::Same { ratio: Interval::Missing { missing: reason } } | CostTrend::Unknown { reason } => {
             format!("whether the cost changes is not told: {reason}")
         }
     }
@@ -102,8 +111,8 @@ fn cost(ratio: f64, (low, high): (f64, f64)) -> String {
     Digits::size(1.0 - ratio, (1.0 - high, 1.0 - low), true).words()
 }
 
-fn left_out(points: &[(Spot, &Comparison)], usable: &[(&Spot, Simultaneous)]) -> String {
-    let known = |at: &Spot| usable.iter().any(|(known, _)| *known == at);
+fn left_out(points: &[(SweepValue, &Comparison)], usable: &[(&SweepValue, Simultaneous)]) -> String {
+    let known = |at: &SweepValue| usable.iter().any(|(known, _)| *known == at);
     let missing: Vec<&str> =
         points.iter().filter(|(at, _)| !known(at)).map(|(at, _)| at.shown.as_str()).collect();
     match missing.as_slice() {

@@ -5,8 +5,8 @@ use super::ceiling;
 use super::compare::{RateComparison, of_ratio, of_totals};
 use super::directions;
 use super::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
-use super::findings::{Figure, Interval, SampleUnit};
-use super::gather::{PartTotal, RoundTotal, Side, Way};
+use super::findings::{Interval, MeasuredFigure, SampleUnit};
+use super::gather::{IoDirection, PartTotal, RoundTotal, StackSide};
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::{Quantity, marked};
@@ -24,7 +24,7 @@ pub fn crowds(reading: &WorkloadView) -> Vec<Crowd> {
 
 fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let side = &reading.sides[at];
-    let all = Shared::of(side, None)?;
+    let all = IoShares::of(side, None)?;
     let shares = side.rounds.values().map(|round| round.together);
     let slices = side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
     let again = side.rounds.values().map(|round| f64::from(round.run_again)).sum::<f64>();
@@ -60,32 +60,32 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
 }
 
 /// Directions of a mix whose places tell them.
-fn ways<'a>(reading: &WorkloadView, side: &'a Side) -> impl Iterator<Item = Way> + use<'a> {
-    let told = |way: &Way| {
+fn ways<'a>(reading: &WorkloadView, side: &'a StackSide) -> impl Iterator<Item = IoDirection> + use<'a> {
+    let told = |way: &IoDirection| {
         side.rounds.values().flat_map(|round| round.parts.values()).any(|part| part.amount(Some(*way)) > 0.0)
     };
     reading.directions().iter().copied().filter(told)
 }
 
 /// How the places share their I/Os, of one direction or of all.
-struct Shared {
+struct IoShares {
     rates: BTreeMap<Place, f64>,
     slowest: (String, f64),
     fastest: (String, f64),
-    spread: Figure,
-    jain: Figure,
+    spread: MeasuredFigure,
+    jain: MeasuredFigure,
 }
 
-impl Shared {
+impl IoShares {
     /// `None` of a single place.
-    fn of(side: &Side, way: Option<Way>) -> Option<Shared> {
+    fn of(side: &StackSide, way: Option<IoDirection>) -> Option<IoShares> {
         let rates = rates(side, way);
         let least = rates.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
         let most = rates.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
         if rates.len() < 2 {
             return None;
         }
-        Some(Shared {
+        Some(IoShares {
             slowest: (least.0.to_string(), *least.1),
             fastest: (most.0.to_string(), *most.1),
             spread: spread(side, way, [most.0, least.0], rates.len()),
@@ -95,8 +95,13 @@ impl Shared {
     }
 }
 
-fn direction(reading: &WorkloadView, fewest: Option<usize>, at: usize, way: Way) -> Option<CrowdDirection> {
-    let shared = Shared::of(&reading.sides[at], Some(way))?;
+fn direction(
+    reading: &WorkloadView,
+    fewest: Option<usize>,
+    at: usize,
+    way: IoDirection,
+) -> Option<CrowdDirection> {
+    let shared = IoShares::of(&reading.sides[at], Some(way))?;
     let ratio = fewest.map(|fewest| {
         let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
         let found = directions::ratio(reading, [fewest, at], &paired, way, Quantity::Acknowledged);
@@ -113,7 +118,7 @@ fn direction(reading: &WorkloadView, fewest: Option<usize>, at: usize, way: Way)
     })
 }
 
-fn row(reading: &WorkloadView, side: &Side, place: &Place) -> PlaceRow {
+fn row(reading: &WorkloadView, side: &StackSide, place: &Place) -> PlaceRow {
     let figure = |unit, of: &dyn Fn(&PartTotal) -> f64| {
         let rounds: Vec<(f64, f64)> = side
             .rounds
@@ -123,7 +128,7 @@ fn row(reading: &WorkloadView, side: &Side, place: &Place) -> PlaceRow {
             .collect();
         of_totals(&rounds, unit)
     };
-    let of_way = |way: Way| {
+    let of_way = |way: IoDirection| {
         ways(reading, side).any(|known| known == way).then(|| figure("1/s", &|part| part.amount(Some(way))))
     };
     PlaceRow {
@@ -132,14 +137,19 @@ fn row(reading: &WorkloadView, side: &Side, place: &Place) -> PlaceRow {
         bytes_per_s: figure("B/s", &|part| part.bytes),
         of_mean: of_mean(side, place),
         p99: rows::latency_at(&side.latencies_in(reading.run, place), Some(0.99)),
-        read_iops: of_way(Way::Read),
-        write_iops: of_way(Way::Write),
+        read_iops: of_way(IoDirection::Read),
+        write_iops: of_way(IoDirection::Write),
     }
 }
 
 /// The second over the first in the same windows. The two were picked among all pairs for lying furthest apart, so the interval
 /// is that of Bonferroni over as many.
-fn spread(side: &Side, way: Option<Way>, [most, least]: [&Place; 2], places: usize) -> Figure {
+fn spread(
+    side: &StackSide,
+    way: Option<IoDirection>,
+    [most, least]: [&Place; 2],
+    places: usize,
+) -> MeasuredFigure {
     // Over each guest's own windows, as its rate is: slices by bytes end at different times.
     let total = |part: &PartTotal| Total { sum: part.amount(way), items: part.seconds };
     let of = |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
@@ -156,15 +166,15 @@ fn spread(side: &Side, way: Option<Way>, [most, least]: [&Place; 2], places: usi
 }
 
 /// The ratio where its interval is refused.
-fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> Figure {
+fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> MeasuredFigure {
     match ratio::point_of_means(rounds) {
-        Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
-        Err(reason) => Figure::missing(reason),
+        Ok(value) => MeasuredFigure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
+        Err(reason) => MeasuredFigure::missing(reason),
     }
 }
 
 /// A place's rate over the mean of all of them, each over its own windows.
-fn of_mean(side: &Side, place: &Place) -> Figure {
+fn of_mean(side: &StackSide, place: &Place) -> MeasuredFigure {
     let of = |round: &RoundTotal| {
         let rate = |part: &PartTotal| if part.seconds > 0.0 { part.ios / part.seconds } else { 0.0 };
         let mean = round.parts.values().map(rate).sum::<f64>() / round.parts.len() as f64;
@@ -175,7 +185,7 @@ fn of_mean(side: &Side, place: &Place) -> Figure {
     ratio::of_means(&rounds).map_or_else(|reason| point(&rounds, reason), |found| of_ratio(&found, "1"))
 }
 
-fn jain(side: &Side, way: Option<Way>, rates: &BTreeMap<Place, f64>) -> Figure {
+fn jain(side: &StackSide, way: Option<IoDirection>, rates: &BTreeMap<Place, f64>) -> MeasuredFigure {
     let share = |part: &PartTotal| (part.amount(way), part.seconds);
     let all = |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).map(share)).collect();
     let rounds: Vec<Shares> = side.rounds.values().filter_map(all).collect();
@@ -184,11 +194,11 @@ fn jain(side: &Side, way: Option<Way>, rates: &BTreeMap<Place, f64>) -> Figure {
         Err(reason) => Interval::Missing { missing: reason.to_string() },
     };
     let value = fairness::jain(&rates.values().copied().collect::<Vec<_>>());
-    Figure::known(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
+    MeasuredFigure::known(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
 }
 
 /// I/Os a second of each place, over its own windows of whole rounds.
-fn rates(side: &Side, way: Option<Way>) -> BTreeMap<Place, f64> {
+fn rates(side: &StackSide, way: Option<IoDirection>) -> BTreeMap<Place, f64> {
     let mut sums: BTreeMap<Place, PartTotal> = BTreeMap::new();
     for (place, part) in side.rounds.values().flat_map(|round| &round.parts) {
         sums.entry(place.clone()).or_default().add(part);
@@ -287,7 +297,7 @@ mod tests {
     use super::*;
     use crate::findings;
     use crate::twin;
-    use iotax_model::record::{CpuTimes, LOST_PLACE, Value, Warning};
+    use iotax_model::record::{CpuTimes, LOST_PLACE, SampleValue, Warning};
 
     /// A reactor that polls is a core of user time in /proc/stat, whether it serves or not.
     #[test]
@@ -356,7 +366,7 @@ mod tests {
                 let mut half = sample.clone();
                 half.metric = sample.metric.replace("read", "write");
                 for one in [&mut half, sample] {
-                    if let Value::Value(amount) = &mut one.value {
+                    if let SampleValue::Value(amount) = &mut one.value {
                         *amount /= 2.0;
                     }
                 }
@@ -395,7 +405,7 @@ mod tests {
             for slice in after {
                 let gone = slice.parts.pop().unwrap();
                 let ios = slice.samples.iter_mut().find(|sample| sample.metric == "read.ios").unwrap();
-                let Value::Value(ios) = &mut ios.value else { panic!("{:?}", slice.samples) };
+                let SampleValue::Value(ios) = &mut ios.value else { panic!("{:?}", slice.samples) };
                 *ios -= gone.ios as f64;
             }
             let mut worker = run.workers.iter().find(|worker| worker.stack == "vm x4").unwrap().clone();

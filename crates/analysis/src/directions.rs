@@ -1,15 +1,15 @@
 //! Reads and writes of a mix apart: the same slices, pairs, estimator and words as of the whole load. How many of the slices' I/Os
 //! are reads is chance, so that a rate of one direction is a ratio of totals. What spoils the slices of the whole spoils those of its parts.
 
-use super::compare::{self, Estimated, Taken};
-use super::findings::{BillDirection, DirectionComparison, Figure, RateFinding, WorkloadFindings};
-use super::gather::{RoundTotal, Side, Way};
+use super::compare::{self, AddedPerIo, Estimated};
+use super::findings::{BillDirection, DirectionComparison, MeasuredFigure, RateFinding, WorkloadFindings};
+use super::gather::{IoDirection, RoundTotal, StackSide};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
 use super::subject::{self, Quantity};
 use super::verdicts;
 use iotax_model::scenario::Metric;
-use iotax_model::scenario::published::Way as PublishedWay;
+use iotax_model::scenario::published::PublishedDirection as PublishedWay;
 use iotax_stats::family::Family;
 use iotax_stats::ratio::Total;
 use iotax_stats::{Concludes, Refusal, Verdict};
@@ -23,20 +23,31 @@ pub struct DirectionCompared {
 }
 
 /// Rate of one direction of the second stack over that of the first.
-pub fn ratio(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, way: Way, which: Quantity) -> Taken {
+pub fn ratio(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    paired: &Paired,
+    way: IoDirection,
+    which: Quantity,
+) -> AddedPerIo {
     if let Some(reason) = absent(reading, pair, way, &reading.sides) {
-        return Taken::refused(&reason);
+        return AddedPerIo::refused(&reason);
     }
     let [a, b] = pair.map(|at| &reading.sides[at]);
     let by_bytes = reading.basis().by_bytes;
-    Taken::of(a, b, paired, |round| {
+    AddedPerIo::of(a, b, paired, |round| {
         let (ios, bytes) = round.amounts(Some(way));
         Some(Total { sum: if by_bytes { bytes } else { ios }, items: compare::time(round, which).ok()? })
     })
 }
 
 /// Why there is nothing of a direction on one of two stacks.
-pub fn absent(reading: &WorkloadView, pair: [usize; 2], way: Way, sides: &[Side]) -> Option<Refusal> {
+pub fn absent(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    way: IoDirection,
+    sides: &[StackSide],
+) -> Option<Refusal> {
     let is_empty = |at: &usize| sides[*at].rounds.values().all(|round| round.of(way).ios == 0.0);
     let at = pair.into_iter().find(is_empty)?;
     Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), way.none_recorded()) })
@@ -52,11 +63,11 @@ pub fn of_pair(
     whole: Result<&Verdict, &Refusal>,
 ) -> Vec<DirectionCompared> {
     let ways = reading.directions().iter().copied();
-    let ways = ways.filter(|way| which == Quantity::Acknowledged || *way == Way::Write);
+    let ways = ways.filter(|way| which == Quantity::Acknowledged || *way == IoDirection::Write);
     let regime = reading.run.start.scenario.measure.regime;
-    let of = |way: Way| {
+    let of = |way: IoDirection| {
         let taken = match whole {
-            Err(reason) => Taken::refused(reason),
+            Err(reason) => AddedPerIo::refused(reason),
             Ok(_) => ratio(reading, pair, paired, way, which),
         };
         let verdict = concluded(reading, &taken, whole.ok());
@@ -70,7 +81,7 @@ pub fn of_pair(
 }
 
 /// What follows from the ratio of a direction; nothing where the slices are spoilt.
-pub fn concluded(reading: &WorkloadView, taken: &Taken, whole: Option<&Verdict>) -> Verdict {
+pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verdict>) -> Verdict {
     let limited = |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
     let spoils = |reason: &&Refusal| reason.is_of_slices() || limited(reason);
     match (&taken.ratio, whole.and_then(Verdict::reason).filter(spoils)) {
@@ -81,14 +92,14 @@ pub fn concluded(reading: &WorkloadView, taken: &Taken, whole: Option<&Verdict>)
 
 /// The directions of a line of a bill.
 pub fn of_line(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, deep: bool) -> Vec<BillDirection> {
-    let of = |way: &Way| BillDirection {
+    let of = |way: &IoDirection| BillDirection {
         direction: way.word(),
         ratio: ratio(reading, pair, paired, *way, Quantity::Acknowledged).times(),
         added_latency: match deep {
-            true => Figure::missing(compare::ONLY_AT_ONE),
+            true => MeasuredFigure::missing(compare::ONLY_AT_ONE),
             false => {
                 let [a, b] = pair.map(|at| &reading.sides[at]);
-                Taken::of(a, b, paired, waited(Some(*way))).added()
+                AddedPerIo::of(a, b, paired, waited(Some(*way))).added()
             }
         },
     };
@@ -96,12 +107,12 @@ pub fn of_line(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, deep: 
 }
 
 /// Latencies of a round, of one direction or of all.
-pub fn waited(way: Option<Way>) -> impl Fn(&RoundTotal) -> Option<Total> {
+pub fn waited(way: Option<IoDirection>) -> impl Fn(&RoundTotal) -> Option<Total> {
     move |round| way.map_or_else(|| round.waited(), |way| round.of(way).waited())
 }
 
 /// Whether rates of the two are surely different ones, each by its own interval.
-pub fn are_apart(ratios: &[&Figure]) -> bool {
+pub fn are_apart(ratios: &[&MeasuredFigure]) -> bool {
     let bounds: Option<Vec<(f64, f64)>> = ratios.iter().map(|one| one.bounds()).collect();
     match bounds.as_deref() {
         Some([one, other]) => one.0 > other.1 || other.0 > one.1,
@@ -128,33 +139,33 @@ pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
 }
 
 /// The direction of a metric, where the load has others too.
-pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<Way> {
+pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> {
     let way = match metric.way()? {
-        PublishedWay::Read => Way::Read,
-        PublishedWay::Write => Way::Write,
+        PublishedWay::Read => IoDirection::Read,
+        PublishedWay::Write => IoDirection::Write,
     };
     reading.directions().contains(&way).then_some(way)
 }
 
 /// The rate of a mix for each of its directions. Empty if `metric` is already about one direction, or is not a rate.
-pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(Way, Metric)> {
+pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Metric)> {
     let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
     // Nothing of a read is flushed.
-    let ways = reading.directions().iter().filter(|way| !durable || **way == Way::Write);
-    let of = |way: &Way| {
-        let named = if *way == Way::Read { PublishedWay::Read } else { PublishedWay::Write };
+    let ways = reading.directions().iter().filter(|way| !durable || **way == IoDirection::Write);
+    let of = |way: &IoDirection| {
+        let named = if *way == IoDirection::Read { PublishedWay::Read } else { PublishedWay::Write };
         (*way, Metric::Rate { bytes, durable, way: Some(named) })
     };
     ways.map(of).collect()
 }
 
 /// The direction of a latency; of a load that has only one, that.
-pub fn of_latency(reading: &WorkloadView, metric: Metric) -> Way {
+pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
     match metric.way() {
-        Some(PublishedWay::Read) => Way::Read,
-        Some(PublishedWay::Write) => Way::Write,
-        None if reading.workload.writes() => Way::Write,
-        None => Way::Read,
+        Some(PublishedWay::Read) => IoDirection::Read,
+        Some(PublishedWay::Write) => IoDirection::Write,
+        None if reading.workload.writes() => IoDirection::Write,
+        None => IoDirection::Read,
     }
 }
 

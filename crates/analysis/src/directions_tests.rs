@@ -1,12 +1,12 @@
 //! Reads and writes of a mix apart.
 
-use crate::findings::{Comparison, Figure, Findings, WorkloadFindings};
+use crate::findings::{Comparison, Findings, MeasuredFigure, WorkloadFindings};
 use crate::{RunData, findings, twin};
 use iotax_load::{Job, Rw};
-use iotax_model::record::Value;
+use iotax_model::record::SampleValue;
 use iotax_stats::{Refusal, Verdict};
 
-fn covers(figure: &Figure, truth: f64, within: f64) -> bool {
+fn covers(figure: &MeasuredFigure, truth: f64, within: f64) -> bool {
     let (low, high) = figure.bounds().unwrap_or((f64::NAN, f64::NAN));
     low <= truth && truth <= high && high / low < 1.0 + within
 }
@@ -188,7 +188,7 @@ fn rounds_without_a_write_are_rounds() {
     for slice in &mut run.slices {
         let keep = slice.round % 3 == 0;
         for sample in slice.samples.iter_mut().filter(|one| one.metric.starts_with("write.")) {
-            if let (false, Value::Value(count)) = (keep, &mut sample.value) {
+            if let (false, SampleValue::Value(count)) = (keep, &mut sample.value) {
                 *count = 0.0;
             }
         }
@@ -208,12 +208,12 @@ fn a_record_that_lacks_a_direction_shows_what_it_has() {
     assert!(one.rate.verdict.is_resolved());
     let [read, write] = one.directions.as_slice() else { panic!("{one:?}") };
     assert!(
-        matches!(&read.rate.ratio, Figure::Missing { reason } if reason.contains("file: no read was recorded"))
+        matches!(&read.rate.ratio, MeasuredFigure::Missing { reason } if reason.contains("file: no read was recorded"))
     );
     assert!(read.rate.simultaneous.is_none() && write.rate.verdict.is_resolved());
     let row = &workload(&found).rows[0];
     assert!(
-        matches!(&row.directions[0].iops, Figure::Missing { reason } if reason == "no read was recorded")
+        matches!(&row.directions[0].iops, MeasuredFigure::Missing { reason } if reason == "no read was recorded")
     );
     let latency = &workload(&found).charges[0].directions[0].latency;
     assert!(latency.sentence.contains("file: no read was recorded"), "{}", latency.sentence);
@@ -255,7 +255,7 @@ fn visits_are_the_unit_of_directions_too() {
         assert!(
             matches!(
                 direction.rate.ratio,
-                Figure::Known { of: crate::findings::SampleUnit::Visits, n: 6, .. }
+                MeasuredFigure::Known { of: crate::findings::SampleUnit::Visits, n: 6, .. }
             ),
             "{:?}",
             direction.rate.ratio
@@ -276,7 +276,8 @@ fn a_row_that_was_printed_in_two_places_is_two_cells() {
     let whole = findings(&twin::mixed());
     let directions = &self::of(&whole, "loop", false).directions;
     let read = of("read iops", None);
-    let is_of = |found: &Figure, direction: usize| found.value() == directions[direction].rate.ratio.value();
+    let is_of =
+        |found: &MeasuredFigure, direction: usize| found.value() == directions[direction].rate.ratio.value();
     assert!(is_of(&read.measured, 0) && read.agreement.word() == "agrees", "{read:?}");
     let counts = of("write iops", Some("from its counts"));
     assert!(is_of(&counts.measured, 1) && counts.agreement.word() == "agrees", "{counts:?}");
@@ -299,6 +300,6 @@ fn an_old_run_shows_the_directions_that_it_recorded() {
     let [read, write] = row.directions.as_slice() else { panic!("{row:?}") };
     assert_eq!(read.iops.value(), row.iops.value());
     assert!(read.iops.value().is_some());
-    assert!(matches!(&write.iops, Figure::Missing { reason } if reason == "no write was recorded"));
+    assert!(matches!(&write.iops, MeasuredFigure::Missing { reason } if reason == "no write was recorded"));
     assert_eq!(row.latency.iter().map(|one| one.direction).collect::<Vec<_>>(), ["read"]);
 }

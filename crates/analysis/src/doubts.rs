@@ -458,7 +458,7 @@ mod tests {
     use crate::twin;
     use crate::{findings, gather};
     use iotax_load::Job;
-    use iotax_model::record::{ClockReading, Clocks, Purpose, Reactor, Value};
+    use iotax_model::record::{ClockReading, Clocks, Purpose, Reactor, SampleValue};
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
         let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];
@@ -551,7 +551,7 @@ mod tests {
             change_guest(run, |slice| {
                 let all_ns = (slice.discarded_ns + slice.window_ns + slice.drain_ns) as f64;
                 let user = slice.samples.iter_mut().find(|one| one.metric == "cpu.user").unwrap();
-                user.value = Value::Value(share * all_ns);
+                user.value = SampleValue::Value(share * all_ns);
             });
         };
         computes(&mut run, 0.4);
@@ -656,8 +656,8 @@ mod tests {
         let bytes = |slice: &Slice| {
             let of =
                 |name: &str| slice.samples.iter().find(|one| one.metric == name).map(|one| one.value.clone());
-            let Some(Value::Value(bytes)) = of("read.bytes") else { panic!("{slice:?}") };
-            let Some(Value::Value(ios)) = of("read.ios") else { panic!("{slice:?}") };
+            let Some(SampleValue::Value(bytes)) = of("read.bytes") else { panic!("{slice:?}") };
+            let Some(SampleValue::Value(ios)) = of("read.ios") else { panic!("{slice:?}") };
             bytes * (1.0 + slice.discarded_ios as f64 / ios)
         };
         for slice in &mut run.slices {

@@ -2,10 +2,10 @@
 //! what no such trial can show. Kills are counted, not blocks: all blocks of one kill share its fate.
 
 use super::findings::durability::{Durability, DurabilityRow};
-use super::findings::{Figure, GuestDisk, Interval, SampleUnit};
+use super::findings::{GuestDisk, Interval, MeasuredFigure, SampleUnit};
 use iotax_facts::machine::Device;
 use iotax_model::record::PlaceFacts;
-use iotax_model::record::trial::{Example, Found, Trial};
+use iotax_model::record::trial::{DurabilityTrial, Example, ReadBack};
 use iotax_model::scenario::{Kill, Stack};
 use iotax_stats::share;
 use iotax_store::RunData;
@@ -23,12 +23,12 @@ pub fn durability(run: &RunData) -> Option<Durability> {
 }
 
 fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
-    let trials: Vec<&Trial> =
+    let trials: Vec<&DurabilityTrial> =
         run.trials.iter().filter(|trial| trial.stack == stack && trial.kill == kill).collect();
     if trials.is_empty() {
         return None;
     }
-    let found = trials.iter().map(|trial| trial.found.clone()).fold(Found::default(), Found::and);
+    let found = trials.iter().map(|trial| trial.found.clone()).fold(ReadBack::default(), ReadBack::and);
     let seconds = || trials.iter().map(|trial| trial.load_ns as f64 / 1e9);
     let kills = trials.len() as u64;
     let lossy = trials.iter().filter(|trial| trial.found.broken() > 0).count() as u64;
@@ -39,7 +39,7 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
         lossy,
         share: share_of(lossy, kills),
         acknowledged: trials.iter().map(|trial| trial.acknowledged).sum(),
-        found: Found { examples: Vec::new(), ..found },
+        found: ReadBack { examples: Vec::new(), ..found },
         idle: trials.iter().filter(|trial| trial.writing == Some(false)).count() as u64,
         load_s: (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max)),
         caution: None,
@@ -53,17 +53,17 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
     Some(row)
 }
 
-fn share_of(lossy: u64, kills: u64) -> Figure {
+fn share_of(lossy: u64, kills: u64) -> MeasuredFigure {
     let interval = match share::interval(lossy, kills) {
         Some((low, high)) => Interval::between(low, high),
         None => Interval::Missing { missing: "no kills".into() },
     };
     let value = lossy as f64 / kills.max(1) as f64;
-    Figure::known(value, "1", (kills, SampleUnit::Kills), interval)
+    MeasuredFigure::known(value, "1", (kills, SampleUnit::Kills), interval)
 }
 
 /// The ends of a share's interval in %, both rounded outwards: nothing is printed surer than it is.
-pub fn percents(share: &Figure) -> Option<(String, String)> {
+pub fn percents(share: &MeasuredFigure) -> Option<(String, String)> {
     let (low, high) = share.bounds()?;
     Some((percent(low, f64::floor), percent(high, f64::ceil)))
 }
@@ -90,8 +90,8 @@ fn percent(share: f64, outwards: fn(f64) -> f64) -> String {
 }
 
 /// The first of the first kills that lost something.
-fn examples(trials: &[&Trial]) -> Vec<String> {
-    let of_trial = |trial: &&Trial| {
+fn examples(trials: &[&DurabilityTrial]) -> Vec<String> {
+    let of_trial = |trial: &&DurabilityTrial| {
         let number = trial.trial + 1;
         let line = move |example: &Example| {
             let expected = match example.expected {

@@ -28,12 +28,12 @@ pub mod verification;
 use ceiling::Masked;
 pub use charge::ChargeFinding;
 use clusters::ClusterFindings;
-pub use comparison::{Charges, Checks, Comparison, Quantity, RateFinding, Role};
+pub use comparison::{Charges, Checks, Comparison, ComparisonRole, Quantity, RateFinding};
 use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;
 use efficiency::Efficiency;
-pub use figure::{Figure, Interval, SampleUnit};
+pub use figure::{Interval, MeasuredFigure, SampleUnit};
 use imported::ImportedFindings;
 pub use iotax_model::record::GuestDisk;
 pub use iotax_model::record::Place;
@@ -193,7 +193,7 @@ pub struct WorkloadFindings {
     /// Seconds of load, all stacks together.
     pub measured_s: f64,
     /// A row a stack.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StackRow>,
     /// Whether each stack keeps the service levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slo: Vec<ServiceLevelFinding>,
@@ -314,7 +314,7 @@ impl DesignReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InterferenceCheck {
     /// Rate beside them over rate alone.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// The conclusion: the baseline costs by so much, or does not.
     pub verdict: Verdict,
     /// In words.
@@ -323,7 +323,7 @@ pub struct InterferenceCheck {
 
 /// One stack under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct StackRow {
     /// Its name.
     pub stack: String,
     /// Its one-line form.
@@ -347,27 +347,27 @@ pub struct Row {
     /// I/Os that failed or came back short.
     pub errors: u64,
     /// I/Os a second.
-    pub iops: Figure,
+    pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
-    pub bytes_per_s: Figure,
+    pub bytes_per_s: MeasuredFigure,
     /// Bytes a second with the flush; only of writes.
-    pub durable_bytes_per_s: Option<Figure>,
+    pub durable_bytes_per_s: Option<MeasuredFigure>,
     /// Rates of reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionRow>,
     /// By direction.
-    pub latency: Vec<Latency>,
+    pub latency: Vec<LatencyFigures>,
     /// Latencies of fsync and fdatasync, where the load calls them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flush: Option<Latency>,
+    pub flush: Option<LatencyFigures>,
     /// CPU time of the generator's threads an I/O.
-    pub cpu_generator: Figure,
+    pub cpu_generator: MeasuredFigure,
     /// What of it is the generator's own, and how far its latencies hold.
     pub generator: GeneratorReport,
     /// CPU time of the whole place (user and system) an I/O.
-    pub cpu_place: Figure,
+    pub cpu_place: MeasuredFigure,
     /// CPU time per I/O, host and guest together: of this host where the load ran in a guest on it.
-    pub cpu: Figure,
+    pub cpu: MeasuredFigure,
     /// Of several targets in a place (disks of a guest, members of an `each`): each by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetRow>,
@@ -392,7 +392,7 @@ pub struct TargetRow {
     /// Its path there.
     pub path: String,
     /// I/Os a second.
-    pub iops: Figure,
+    pub iops: MeasuredFigure,
 }
 
 /// What serves a stack's I/O beside the load: the threads of its RAID, its daemons, its QEMU without the virtual CPUs.
@@ -401,18 +401,18 @@ pub struct EngineReport {
     /// They, in words: `md127_raid5, vhost (16)`.
     pub threads: String,
     /// CPU time of them all an I/O.
-    pub cpu: Figure,
+    pub cpu: MeasuredFigure,
     /// I/Os a second for each core that they keep busy; a thread that polls keeps one busy all the time.
-    pub iops_per_core: Figure,
+    pub iops_per_core: MeasuredFigure,
 }
 
 /// The load generator's own part in a stack's figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GeneratorReport {
     /// CPU time of its threads an I/O in user mode: its own code.
-    pub cpu_user: Figure,
+    pub cpu_user: MeasuredFigure,
     /// The same in the kernel: the path of the I/O itself, as far as it is walked in these threads.
-    pub cpu_kernel: Figure,
+    pub cpu_kernel: MeasuredFigure,
     /// Threads, on all members of the stack together.
     pub threads: f64,
     /// Share of the time of each thread that it computed in user mode, a fraction; `None`: not recorded.
@@ -422,10 +422,10 @@ pub struct GeneratorReport {
     /// Time between two looks at a thread's queue: by so much at most a latency may be too long. `None` where each thread has one
     /// I/O in flight and waits for it, and where it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reap_gap: Option<Latency>,
+    pub reap_gap: Option<LatencyFigures>,
     /// With a schedule: from an I/O's issue itself to its end; the latencies of the row begin when it was due.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub service: Option<Latency>,
+    pub service: Option<LatencyFigures>,
     /// I/Os in flight, the mean over the windows by the queue's own count; `None`: not recorded.
     pub in_flight: Option<f64>,
     /// As many as the load asks for, on all members together; `None` with a schedule, which asks for none. What is missing was with the
@@ -441,17 +441,17 @@ pub struct GeneratorReport {
 
 /// Latencies of one direction, from merged histograms.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Latency {
+pub struct LatencyFigures {
     /// `read` or `write`.
     pub direction: &'static str,
     /// Mean.
-    pub mean: Figure,
+    pub mean: MeasuredFigure,
     /// Median.
-    pub p50: Figure,
+    pub p50: MeasuredFigure,
     /// 99 %.
-    pub p99: Figure,
+    pub p99: MeasuredFigure,
     /// 99.9 %.
-    pub p999: Figure,
+    pub p999: MeasuredFigure,
     /// Those that were asked for beside these, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<AskedPercentile>,
@@ -459,16 +459,16 @@ pub struct Latency {
     pub curve: Vec<(f64, u64)>,
 }
 
-impl Latency {
+impl LatencyFigures {
     /// Its figures with their names.
-    pub fn figures(&self) -> impl Iterator<Item = (String, &Figure)> {
+    pub fn figures(&self) -> impl Iterator<Item = (String, &MeasuredFigure)> {
         let known = [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)];
         let asked = self.asked.iter().map(|one| (percentile_name(one.percent / 100.0), &one.figure));
         known.into_iter().map(|(name, figure)| (name.to_owned(), figure)).chain(asked)
     }
 
     /// The figure of that name.
-    pub fn figure(&self, name: &str) -> Option<&Figure> {
+    pub fn figure(&self, name: &str) -> Option<&MeasuredFigure> {
         self.figures().find(|(known, _)| known == name).map(|(_, figure)| figure)
     }
 }
@@ -479,7 +479,7 @@ pub struct AskedPercentile {
     /// 99.95 of `p99.95`.
     pub percent: f64,
     /// The latency.
-    pub figure: Figure,
+    pub figure: MeasuredFigure,
 }
 
 /// `p99.95` of 0.9995.
@@ -559,17 +559,17 @@ pub struct MatchedRow {
     /// Why its figures are not representative.
     pub emulated: Option<String>,
     /// I/Os a second.
-    pub iops: Figure,
+    pub iops: MeasuredFigure,
     /// Whether it achieved 98 % of the offered rate; `None`: not measured.
     pub kept_up: Option<bool>,
     /// Of one that achieved more than was offered: whether that was due in the discarded starts of its slices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caught_up: Option<bool>,
     /// By direction.
-    pub latency: Vec<Latency>,
+    pub latency: Vec<LatencyFigures>,
     /// From an I/O's issue itself to its end; `latency` begins when it was due.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub service: Option<Latency>,
+    pub service: Option<LatencyFigures>,
 }
 
 /// A bill whose microseconds are of one I/O at a time and whose ratios and CPU time are of a deeper workload.
@@ -606,21 +606,21 @@ pub struct BillLine {
     /// The stack it is added to.
     pub on: String,
     /// Rate with it over rate without.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// 1 and what the layer adds to the rate as a share of the baseline's: 0.95 where it takes five points of it. Points of all lines
     /// add up to the total's.
-    pub of_baseline: Figure,
+    pub of_baseline: MeasuredFigure,
     /// What follows: withheld for the same reasons as that of any comparison.
     pub verdict: Verdict,
     /// What hides a cost: both run into it.
     pub masked: Option<Masked>,
     /// Added mean latency of one I/O at a time, ns; lines add up to the total.
-    pub added_latency: Figure,
+    pub added_latency: MeasuredFigure,
     /// Reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<BillDirection>,
     /// Added CPU time per I/O, host and guest together, ns.
-    pub added_cpu: Figure,
+    pub added_cpu: MeasuredFigure,
     /// Why it is not representative.
     pub emulated: Option<String>,
 }

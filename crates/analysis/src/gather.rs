@@ -3,7 +3,7 @@
 
 use super::findings::WritebackWait;
 use iotax_model::record::{
-    CpuTimes, LOST_PLACE, OnTarget, Place, Purpose, Slice, SlicePart, Value, Warning, worse_known,
+    CpuTimes, LOST_PLACE, OnTarget, Place, Purpose, SampleValue, Slice, SlicePart, Warning, worse_known,
 };
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
@@ -81,7 +81,7 @@ pub struct RoundTotal {
     pub exchanged: Option<Exchanged>,
     /// Latencies of all directions.
     pub latency: Total,
-    /// What of I/Os, bytes and latencies is of each direction, in the order of [`Way::ALL`].
+    /// What of I/Os, bytes and latencies is of each direction, in the order of [`IoDirection::ALL`].
     directions: [DirectionTotal; 3],
     /// Of load in several places: what each did.
     pub parts: BTreeMap<Place, PartTotal>,
@@ -149,12 +149,12 @@ impl PartTotal {
     }
 
     /// I/Os, of one direction or of all.
-    pub fn amount(&self, way: Option<Way>) -> f64 {
+    pub fn amount(&self, way: Option<IoDirection>) -> f64 {
         match way {
             None => self.ios,
-            Some(Way::Read) => self.reads,
-            Some(Way::Write) => self.writes,
-            Some(Way::Trim) => 0.0,
+            Some(IoDirection::Read) => self.reads,
+            Some(IoDirection::Write) => self.writes,
+            Some(IoDirection::Trim) => 0.0,
         }
     }
 }
@@ -179,7 +179,7 @@ impl DirectionTotal {
 
 impl RoundTotal {
     /// What of the round is of one direction.
-    pub fn of(&self, way: Way) -> &DirectionTotal {
+    pub fn of(&self, way: IoDirection) -> &DirectionTotal {
         &self.directions[way as usize]
     }
 
@@ -191,7 +191,7 @@ impl RoundTotal {
     }
 
     /// I/Os and bytes, of one direction or of all.
-    pub fn amounts(&self, way: Option<Way>) -> (f64, f64) {
+    pub fn amounts(&self, way: Option<IoDirection>) -> (f64, f64) {
         way.map_or((self.ios, self.bytes), |way| (self.of(way).ios, self.of(way).bytes))
     }
 
@@ -204,7 +204,7 @@ impl RoundTotal {
 
 /// One stack under one workload.
 #[derive(Debug, Default)]
-pub struct Side {
+pub struct StackSide {
     /// Whole rounds.
     pub rounds: BTreeMap<RoundId, RoundTotal>,
     /// Rounds that are not whole.
@@ -239,7 +239,7 @@ pub struct Side {
     pub usage: Usage,
     /// Which of its rounds are one series.
     pub strata: Strata,
-    frames: Vec<Frame>,
+    frames: Vec<HistogramFrame>,
     /// Histograms of each of several places.
     place_frames: Vec<(Place, RoundId, u64)>,
 }
@@ -352,7 +352,7 @@ fn generator_span(slice: &Slice) -> f64 {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct HistogramFrame {
     round: RoundId,
     of: LatencySource,
     offset: u64,
@@ -361,7 +361,7 @@ struct Frame {
 /// What a histogram is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LatencySource {
-    Ios(Way),
+    Ios(IoDirection),
     Flush,
     Service,
     ReapGap,
@@ -369,7 +369,7 @@ enum LatencySource {
 
 /// What an I/O did, where its latency is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum IoDirection {
     /// Reads.
     Read,
     /// Writes.
@@ -378,9 +378,9 @@ pub enum Way {
     Trim,
 }
 
-impl Way {
+impl IoDirection {
     /// All of them, in the order of reports.
-    pub const ALL: [Way; 3] = [Way::Read, Way::Write, Way::Trim];
+    pub const ALL: [IoDirection; 3] = [IoDirection::Read, IoDirection::Write, IoDirection::Trim];
 
     /// Of a record without one.
     pub fn none_recorded(self) -> String {
@@ -390,9 +390,9 @@ impl Way {
     /// As in the names of samples.
     pub fn word(self) -> &'static str {
         match self {
-            Way::Read => "read",
-            Way::Write => "write",
-            Way::Trim => "trim",
+            IoDirection::Read => "read",
+            IoDirection::Write => "write",
+            IoDirection::Trim => "trim",
         }
     }
 }
@@ -404,11 +404,11 @@ pub fn index(run: &RunData) -> HashMap<&str, usize> {
 }
 
 /// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices of unknown stacks.
-pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>, u64) {
+pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<StackSide>, u64) {
     let index = index(run);
     let strata = Strata::of(run);
-    let mut sides: Vec<Side> =
-        run.start.scenario.stacks.iter().map(|_| Side { strata, ..Side::default() }).collect();
+    let mut sides: Vec<StackSide> =
+        run.start.scenario.stacks.iter().map(|_| StackSide { strata, ..StackSide::default() }).collect();
     let mut unknown = 0;
     let crowded = match purpose {
         Purpose::Alone | Purpose::Beside => BTreeSet::new(),
@@ -457,7 +457,7 @@ fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
     stacks.into_iter().filter(|(_, names)| any_apart && names.len() > 1).map(|(visit, _)| visit).collect()
 }
 
-impl Side {
+impl StackSide {
     fn add(&mut self, slice: &Slice, by_bytes: bool) {
         let id = (slice.visit, slice.round);
         let found = Samples::of(slice);
@@ -466,7 +466,8 @@ impl Side {
         self.errors = self.errors.saturating_add(slice.errors);
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
-        let frame = |(of, offset): &(LatencySource, u64)| Frame { round: id, of: *of, offset: *offset };
+        let frame =
+            |(of, offset): &(LatencySource, u64)| HistogramFrame { round: id, of: *of, offset: *offset };
         self.frames.extend(found.frames.iter().map(frame));
         let round = self.rounds.entry(id).or_default();
         let first = round.slices == 0;
@@ -583,9 +584,9 @@ impl Side {
                 continue;
             };
             let rounds = match frame.of {
-                LatencySource::Ios(Way::Read) => &mut self.read,
-                LatencySource::Ios(Way::Write) => &mut self.write,
-                LatencySource::Ios(Way::Trim) => &mut self.trim,
+                LatencySource::Ios(IoDirection::Read) => &mut self.read,
+                LatencySource::Ios(IoDirection::Write) => &mut self.write,
+                LatencySource::Ios(IoDirection::Trim) => &mut self.trim,
                 LatencySource::Flush => &mut self.flush,
                 LatencySource::Service => &mut self.service,
                 LatencySource::ReapGap => &mut self.reap_gap,
@@ -603,11 +604,11 @@ impl Side {
     }
 
     /// Latencies of all whole rounds.
-    pub fn of_way(&self, way: Way) -> &RoundHistograms {
+    pub fn of_way(&self, way: IoDirection) -> &RoundHistograms {
         match way {
-            Way::Read => &self.read,
-            Way::Write => &self.write,
-            Way::Trim => &self.trim,
+            IoDirection::Read => &self.read,
+            IoDirection::Write => &self.write,
+            IoDirection::Trim => &self.trim,
         }
     }
 
@@ -660,7 +661,7 @@ impl Side {
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
-    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> RoundHistograms {
+    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: IoDirection) -> RoundHistograms {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut found = RoundHistograms::new(rounds.len());
         for frame in self.frames.iter().filter(|frame| frame.of == LatencySource::Ios(way)) {
@@ -689,7 +690,7 @@ fn joined<T: Add<Output = T>>(first: bool, sum: Option<T>, part: Option<T>) -> O
 pub(super) struct Samples {
     pub(super) ios: f64,
     pub(super) bytes: f64,
-    /// I/Os and bytes of each direction, in the order of [`Way::ALL`].
+    /// I/Os and bytes of each direction, in the order of [`IoDirection::ALL`].
     amounts: [(f64, f64); 3],
     pub(super) flush_ns: Option<f64>,
     cpu_user_ns: Option<f64>,
@@ -708,17 +709,17 @@ impl Samples {
         let mut found = Samples::default();
         for sample in &slice.samples {
             match &sample.value {
-                Value::Value(value) => found.number(&sample.metric, *value),
-                Value::Histogram(offset) => found.frame(&sample.metric, *offset),
-                Value::Failed(reason) => found.fail(&sample.metric, reason),
-                Value::Missing(_) => {}
+                SampleValue::Value(value) => found.number(&sample.metric, *value),
+                SampleValue::Histogram(offset) => found.frame(&sample.metric, *offset),
+                SampleValue::Failed(reason) => found.fail(&sample.metric, reason),
+                SampleValue::Missing(_) => {}
             }
         }
         found
     }
 
     fn number(&mut self, metric: &str, value: f64) {
-        let way = Way::ALL.into_iter().find_map(|way| Some((way, metric.strip_prefix(way.word())?)));
+        let way = IoDirection::ALL.into_iter().find_map(|way| Some((way, metric.strip_prefix(way.word())?)));
         if let Some((way, of)) = way {
             let (ios, bytes) = &mut self.amounts[way as usize];
             for sum in match of {
@@ -747,9 +748,9 @@ impl Samples {
 
     fn frame(&mut self, metric: &str, offset: u64) {
         let of = match metric {
-            "read.latency" => LatencySource::Ios(Way::Read),
-            "write.latency" => LatencySource::Ios(Way::Write),
-            "trim.latency" => LatencySource::Ios(Way::Trim),
+            "read.latency" => LatencySource::Ios(IoDirection::Read),
+            "write.latency" => LatencySource::Ios(IoDirection::Write),
+            "trim.latency" => LatencySource::Ios(IoDirection::Trim),
             "sync.latency" => LatencySource::Flush,
             "service.latency" => LatencySource::Service,
             "reap_gap" => LatencySource::ReapGap,
@@ -771,9 +772,9 @@ mod tests {
     use super::*;
 
     /// Rounds of two slices of 100 ms with so many I/Os each.
-    fn side(ios: f64) -> Side {
+    fn side(ios: f64) -> StackSide {
         let round = RoundTotal { slices: 2, ios: 2.0 * ios, window_s: 0.2, ..RoundTotal::default() };
-        Side { rounds: (0..10).map(|at| ((0, at), round.clone())).collect(), ..Side::default() }
+        StackSide { rounds: (0..10).map(|at| ((0, at), round.clone())).collect(), ..StackSide::default() }
     }
 
     #[test]
@@ -786,6 +787,6 @@ mod tests {
         // Where a slice holds many, 2 % are more than one.
         assert_eq!(side(981.0).kept_up(10_000.0, 1.0), Some(true));
         assert_eq!(side(979.0).kept_up(10_000.0, 1.0), Some(false));
-        assert_eq!(Side::default().kept_up(65.0, 1.0), None);
+        assert_eq!(StackSide::default().kept_up(65.0, 1.0), None);
     }
 }

@@ -2,7 +2,7 @@
 //! and its counts agree. A figure of a stack is one of the stack as long as these are small.
 
 use super::findings::{Comparison, GeneratorReport};
-use super::gather::{RoundTotal, Side};
+use super::gather::{RoundTotal, StackSide};
 use super::reading::WorkloadView;
 use iotax_stats::Digits;
 
@@ -10,26 +10,26 @@ use iotax_stats::Digits;
 pub const LITTLES_LAW: f64 = 0.02;
 
 /// In user mode and in the kernel, of each thread's time.
-pub fn shares(side: &Side, threads: f64) -> Option<[f64; 2]> {
+pub fn shares(side: &StackSide, threads: f64) -> Option<[f64; 2]> {
     let usage = &side.usage;
     let all_ns = usage.thread_ns * threads;
     (all_ns > 0.0).then(|| [usage.user_ns / all_ns, (usage.generator_ns - usage.user_ns) / all_ns])
 }
 
-pub fn in_flight(side: &Side) -> Option<f64> {
+pub fn in_flight(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     (usage.in_flight_windows_ns > 0.0).then(|| usage.in_flight_ns / usage.in_flight_windows_ns)
 }
 
 /// By how much service times and counts differ.
-pub fn littles_law_error(side: &Side) -> Option<f64> {
+pub fn littles_law_error(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     (usage.in_flight_ns > 0.0).then(|| usage.served_ns / usage.in_flight_ns - 1.0)
 }
 
 /// An I/O that began before the window counts with all of its time where it ends, and one that ends behind the window not at all:
 /// at most a mean service time of those in flight at each end.
-pub fn ends(side: &Side) -> Option<f64> {
+pub fn ends(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     let (ios, windows_s) = (sum(|round| round.ios), sum(|round| round.window_s));
@@ -64,7 +64,7 @@ pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use crate::{findings, twin};
-    use iotax_model::record::Value;
+    use iotax_model::record::SampleValue;
     use iotax_store::RunData;
 
     /// Has the stack at `at` be fio on the baseline, by its own name.
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(told(&run), None);
         for slice in run.slices.iter_mut().filter(|slice| slice.stack != "file") {
             for sample in slice.samples.iter_mut().filter(|sample| sample.metric == "served") {
-                if let Value::Value(served) = &mut sample.value {
+                if let SampleValue::Value(served) = &mut sample.value {
                     *served *= 0.8;
                 }
             }

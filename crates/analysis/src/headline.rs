@@ -3,7 +3,7 @@
 //! stack against itself, which shows what the ruler is worth and nothing of the stack.
 
 use super::findings::ceiling::Ceiling;
-use super::findings::{Comparison, Role, RulerCheck, WorkloadFindings};
+use super::findings::{Comparison, ComparisonRole, RulerCheck, WorkloadFindings};
 use super::subject::who;
 use super::verdicts;
 use iotax_stats::round::percent_up;
@@ -22,7 +22,7 @@ pub struct Headline {
 /// # Errors
 /// Why there is none: what was found instead, or what is missing.
 pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<Headline, String> {
-    let all: Vec<&Comparison> = of_role(workloads, Role::Stack).collect();
+    let all: Vec<&Comparison> = of_role(workloads, ComparisonRole::Stack).collect();
     let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
     let differing =
         real.iter().copied().filter(|one| one.masked.is_none()).filter_map(|one| Some((effect(one)?, one)));
@@ -37,7 +37,7 @@ pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<H
     }
 }
 
-fn of_role(workloads: &[WorkloadFindings], role: Role) -> impl Iterator<Item = &Comparison> {
+fn of_role(workloads: &[WorkloadFindings], role: ComparisonRole) -> impl Iterator<Item = &Comparison> {
     workloads.iter().flat_map(WorkloadFindings::all_comparisons).filter(move |one| one.role == role)
 }
 
@@ -80,7 +80,7 @@ fn why_none(
     let mut masked = real.iter().filter_map(|one| one.masked.as_ref());
     let others = others.filter(|_| masked.any(|masked| matches!(masked.by, Ceiling::Cpus { .. })));
     match others {
-        _ if all.is_empty() && of_role(workloads, Role::Same).next().is_some() => {
+        _ if all.is_empty() && of_role(workloads, ComparisonRole::Same).next().is_some() => {
             "only a stack and itself were compared: a check of the ruler".to_owned()
         }
         _ if all.is_empty() => "one stack only: nothing to compare".to_owned(),
@@ -151,7 +151,7 @@ fn widest(all: &[&Verdict]) -> Option<String> {
 
 /// What stacks against themselves show of the ruler; `None` where there are none.
 pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
-    let all: Vec<&Comparison> = of_role(workloads, Role::Same).collect();
+    let all: Vec<&Comparison> = of_role(workloads, ComparisonRole::Same).collect();
     let first = all.first()?;
     let names = distinct(all.iter().map(|one| &one.stack));
     let emulated = all.iter().any(|one| one.emulated.is_some());

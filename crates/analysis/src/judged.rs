@@ -40,7 +40,7 @@ impl Estimates {
 
 /// The three figures of pairs of stacks, with their estimates.
 #[derive(Default)]
-pub struct Judged {
+pub struct JudgedPairs {
     /// Of throughput.
     pub comparisons: Vec<Comparison>,
     /// Of latency and CPU time.
@@ -49,7 +49,7 @@ pub struct Judged {
     pub estimates: Estimates,
 }
 
-impl Judged {
+impl JudgedPairs {
     /// The second of a pair against the first.
     pub fn add(&mut self, reading: &WorkloadView, pair: [usize; 2]) {
         // A ruler is no member of the families that verdicts are held against.

@@ -1,7 +1,7 @@
 //! The knee: where power, throughput over mean latency, is greatest (Kleinrock 1979). Below it more load buys
 //! throughput, above it latency. It refuses a knee of too few points, and one at the edge of the sweep.
 
-use super::findings::sweep::{Knee, Place, Spot};
+use super::findings::sweep::{Knee, KneePosition, SweepValue};
 use super::simultaneous::Simultaneous;
 
 /// Points with an interval that a knee needs.
@@ -9,7 +9,7 @@ pub const LEAST: usize = 3;
 
 /// Before it is known whose it is.
 pub struct Unnamed {
-    place: Place,
+    place: KneePosition,
     words: String,
 }
 
@@ -21,15 +21,15 @@ impl Unnamed {
 }
 
 /// The knee of powers from the smallest value of `axis` to the largest.
-pub fn of(powers: &[(Spot, Option<Simultaneous>)], axis: &str) -> Unnamed {
-    let known: Vec<(&Spot, Simultaneous)> =
+pub fn of(powers: &[(SweepValue, Option<Simultaneous>)], axis: &str) -> Unnamed {
+    let known: Vec<(&SweepValue, Simultaneous)> =
         powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
     let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));
     let Some(best) = best.filter(|_| known.len() >= LEAST) else {
         let remedy = if powers.len() < LEAST { "sweep over more values" } else { "raise --budget" };
         return refused(too_few(powers.len(), known.len()), remedy);
     };
-    let near: Vec<Spot> = (0..known.len())
+    let near: Vec<SweepValue> = (0..known.len())
         .filter(|at| *at != best && !known[*at].1.apart(&known[best].1))
         .map(|at| known[at].0.clone())
         .collect();
@@ -42,7 +42,10 @@ pub fn of(powers: &[(Spot, Option<Simultaneous>)], axis: &str) -> Unnamed {
 }
 
 fn refused(reason: String, remedy: &str) -> Unnamed {
-    Unnamed { words: format!("no knee: {reason}; to settle it: {remedy}"), place: Place::None { reason } }
+    Unnamed {
+        words: format!("no knee: {reason}; to settle it: {remedy}"),
+        place: KneePosition::None { reason },
+    }
 }
 
 fn too_few(points: usize, known: usize) -> String {
@@ -52,16 +55,16 @@ fn too_few(points: usize, known: usize) -> String {
     }
 }
 
-fn silent(powers: &[(Spot, Option<Simultaneous>)]) -> Vec<Spot> {
+fn silent(powers: &[(SweepValue, Option<Simultaneous>)]) -> Vec<SweepValue> {
     powers.iter().filter(|(_, sure)| sure.is_none()).map(|(at, _)| at.clone()).collect()
 }
 
 struct KneeEstimate<'a> {
     axis: &'a str,
-    known: &'a [(&'a Spot, Simultaneous)],
+    known: &'a [(&'a SweepValue, Simultaneous)],
     best: usize,
-    near: Vec<Spot>,
-    silent: Vec<Spot>,
+    near: Vec<SweepValue>,
+    silent: Vec<SweepValue>,
 }
 
 impl KneeEstimate<'_> {
@@ -71,8 +74,8 @@ impl KneeEstimate<'_> {
         let (not_told_apart, no_interval) = (self.near, self.silent);
         let inside = self.best > 0 && self.best + 1 < self.known.len();
         let place = match inside {
-            true => Place::Inside { at, not_told_apart, no_interval },
-            false => Place::Edge { at, not_told_apart, no_interval },
+            true => KneePosition::Inside { at, not_told_apart, no_interval },
+            false => KneePosition::Edge { at, not_told_apart, no_interval },
         };
         Unnamed { place, words }
     }
@@ -103,7 +106,7 @@ impl KneeEstimate<'_> {
 
     fn reserve(&self) -> String {
         let list =
-            |spots: &[Spot]| spots.iter().map(|at| at.shown.as_str()).collect::<Vec<_>>().join(" and ");
+            |spots: &[SweepValue]| spots.iter().map(|at| at.shown.as_str()).collect::<Vec<_>>().join(" and ");
         let mut parts = Vec::new();
         if !self.near.is_empty() {
             parts.push(format!("{} not told apart", list(&self.near)));

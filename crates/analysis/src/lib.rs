@@ -72,7 +72,7 @@ pub use iotax_store::RunData;
 pub use subject::who;
 
 use findings::{ProbeReport, WorkloadFindings};
-use judged::{Estimates, Judged};
+use judged::{Estimates, JudgedPairs};
 use reading::WorkloadView;
 
 /// Everything that can be said about a run.
@@ -150,9 +150,9 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Esti
         all.filter(|at| is_loaded(at) && is_loaded(&scenario.baseline))
     };
     let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
-    let mut judged = Judged::default();
+    let mut judged = JudgedPairs::default();
     others().for_each(|at| judged.add(reading, [scenario.baseline, at]));
-    let Judged { comparisons, charges, mut estimates } = judged;
+    let JudgedPairs { comparisons, charges, mut estimates } = judged;
     let arrays = states::of(reading, &mut estimates);
     let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
     let bill = bill.map(|(bill, lines)| {

@@ -1,6 +1,6 @@
 //! What the figures of a run do not exclude. A report without this list would say more than was measured.
 
-use super::findings::{Comparison, Figure, SampleUnit, WorkloadFindings};
+use super::findings::{Comparison, MeasuredFigure, SampleUnit, WorkloadFindings};
 use super::reading::WorkloadView;
 use super::{steady, verdicts};
 use iotax_stats::checks::TIMES;
@@ -14,7 +14,10 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
     let mut lines: Vec<String> = groups.filter_map(stalls).collect();
     let comparisons: Vec<&Comparison> =
         workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
-    if comparisons.iter().any(|one| matches!(one.rate.ratio, Figure::Known { of: SampleUnit::Rounds, .. })) {
+    if comparisons
+        .iter()
+        .any(|one| matches!(one.rate.ratio, MeasuredFigure::Known { of: SampleUnit::Rounds, .. }))
+    {
         lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
     }
     if comparisons.iter().any(|one| one.rate.ratio.value().is_some()) {
@@ -50,7 +53,7 @@ fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
     let of_rounds = || {
         comparisons
             .iter()
-            .filter(|one| matches!(one.rate.ratio, Figure::Known { of: SampleUnit::Rounds, .. }))
+            .filter(|one| matches!(one.rate.ratio, MeasuredFigure::Known { of: SampleUnit::Rounds, .. }))
     };
     let without = |lacks: fn(&Comparison) -> bool| of_rounds().filter(|one| lacks(one)).count();
     let known = of_rounds().count();

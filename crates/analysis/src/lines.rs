@@ -3,20 +3,20 @@
 
 use super::ceiling;
 use super::charges::cpu;
-use super::compare::{Estimated, ONLY_AT_ONE, RateComparison, Taken, rates, round_values};
+use super::compare::{AddedPerIo, Estimated, ONLY_AT_ONE, RateComparison, rates, round_values};
 use super::conservation;
 use super::directions;
 use super::findings::{
-    Bill, BillDirection, BillLine, Figure, Interval, JointBill, SampleUnit, WorkloadFindings,
+    Bill, BillDirection, BillLine, Interval, JointBill, MeasuredFigure, SampleUnit, WorkloadFindings,
 };
-use super::gather::{RoundId, RoundTotal, Side};
+use super::gather::{RoundId, RoundTotal, StackSide};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use iotax_load::Job;
 use iotax_model::scenario::{BILL_DEPTHS, Workload};
 use iotax_stats::ratio;
-use iotax_stats::spread::Spread;
+use iotax_stats::spread::MeanSpread;
 use iotax_stats::{Concludes, Refusal, Verdict, visits};
 
 /// Returns the bill of one workload, and the estimates for its lines and its total.
@@ -111,7 +111,7 @@ fn usable_prefixes(reading: &WorkloadView) -> Vec<bool> {
 
 /// Rounds in which every usable prefix was measured; none where visits are the unit.
 fn common_rounds(reading: &WorkloadView, usable: &[bool]) -> Vec<RoundId> {
-    let sides: Vec<&Side> =
+    let sides: Vec<&StackSide> =
         reading.sides.iter().zip(usable).filter(|(_, usable)| **usable).map(|(side, _)| side).collect();
     let Some((first, others)) = sides.split_first() else {
         return Vec::new();
@@ -130,20 +130,20 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
         (false, _) => return absent(reading, from, to, reading.absence(to)),
         (_, false) => {
             let reason = format!("{} below it was not measured", reading.name(from));
-            return absent(reading, from, to, Figure::missing(reason));
+            return absent(reading, from, to, MeasuredFigure::missing(reason));
         }
         _ => {}
     }
     if let Some(reason) = conservation::refusal(reading, [from, to]) {
-        return absent(reading, from, to, Figure::missing(reason.to_string()));
+        return absent(reading, from, to, MeasuredFigure::missing(reason.to_string()));
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
     let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
     let found = RateComparison::of(reading, [from, to], &paired, reading.basis());
     let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
     let taken = match reading.cpu_incomparable([from, to]) {
-        Some(reason) => Taken::refused(&reason),
-        None => Taken::of(a, b, &paired, cpu),
+        Some(reason) => AddedPerIo::refused(&reason),
+        None => AddedPerIo::of(a, b, &paired, cpu),
     };
     let shown = BillLine {
         layer: reading.name(to).to_owned(),
@@ -153,7 +153,7 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
         verdict,
         of_baseline: of_baseline(reading, [from, to], common),
         added_latency: match reading.own_clocks_unlike([from, to]) {
-            Some(reason) => Figure::missing(reason),
+            Some(reason) => MeasuredFigure::missing(reason),
             None => added_latency(reading, [from, to], &paired),
         },
         directions: directions::of_line(reading, [from, to], &paired, reading.is_deep()),
@@ -163,10 +163,10 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
     PrefixLine { shown, estimated: found.estimated.ok(), residuals: residuals(reading, a, b, &paired) }
 }
 
-fn absent(reading: &WorkloadView, from: usize, to: usize, figure: Figure) -> PrefixLine {
+fn absent(reading: &WorkloadView, from: usize, to: usize, figure: MeasuredFigure) -> PrefixLine {
     let reason = match &figure {
-        Figure::Failed { reason } | Figure::Missing { reason } => reason.clone(),
-        Figure::Known { .. } => String::new(),
+        MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason } => reason.clone(),
+        MeasuredFigure::Known { .. } => String::new(),
     };
     let shown = BillLine {
         layer: reading.name(to).to_owned(),
@@ -184,22 +184,22 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: Figure) -> Pre
 }
 
 /// At depth 1 the load itself shows it; at another a second load may, one I/O at a time.
-fn added_latency(reading: &WorkloadView, [from, to]: [usize; 2], paired: &Paired) -> Figure {
+fn added_latency(reading: &WorkloadView, [from, to]: [usize; 2], paired: &Paired) -> MeasuredFigure {
     let apart = reading.matched_load().ok().filter(|load| !load.is_own() && load.rate().is_none());
     match apart {
         Some(load) => {
             let (a, b) = (&load.sides()[from], &load.sides()[to]);
-            Taken::of(a, b, &reading.pair(a, b), RoundTotal::waited).added()
+            AddedPerIo::of(a, b, &reading.pair(a, b), RoundTotal::waited).added()
         }
-        None if reading.is_deep() => Figure::missing(ONLY_AT_ONE),
-        None => Taken::of(&reading.sides[from], &reading.sides[to], paired, RoundTotal::waited).added(),
+        None if reading.is_deep() => MeasuredFigure::missing(ONLY_AT_ONE),
+        None => AddedPerIo::of(&reading.sides[from], &reading.sides[to], paired, RoundTotal::waited).added(),
     }
 }
 
 /// What the second takes of the baseline's rate, in rounds that all prefixes share.
-fn of_baseline(reading: &WorkloadView, [from, to]: [usize; 2], common: &[RoundId]) -> Figure {
+fn of_baseline(reading: &WorkloadView, [from, to]: [usize; 2], common: &[RoundId]) -> MeasuredFigure {
     if common.is_empty() {
-        return Figure::missing("only where all stacks are up together");
+        return MeasuredFigure::missing("only where all stacks are up together");
     }
     let sides = [0, from, to].map(|at| &reading.sides[at]);
     let strata = sides[0].strata.split(common).into_iter();
@@ -208,13 +208,13 @@ fn of_baseline(reading: &WorkloadView, [from, to]: [usize; 2], common: &[RoundId
         Ok(found) => {
             let share = 1.0 + found.value;
             let interval = Interval::between(share - found.half_width, share + found.half_width);
-            Figure::known(share, "1", (found.rounds as u64, SampleUnit::Rounds), interval)
+            MeasuredFigure::known(share, "1", (found.rounds as u64, SampleUnit::Rounds), interval)
         }
-        Err(reason) => Figure::missing(reason.to_string()),
+        Err(reason) => MeasuredFigure::missing(reason.to_string()),
     }
 }
 
-fn residuals(reading: &WorkloadView, a: &Side, b: &Side, paired: &Paired) -> Option<Vec<f64>> {
+fn residuals(reading: &WorkloadView, a: &StackSide, b: &StackSide, paired: &Paired) -> Option<Vec<f64>> {
     let Paired::Rounds(ids) = paired else {
         return None;
     };
@@ -252,26 +252,26 @@ fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine])
         verdict,
         masked: None,
         ratio,
-        of_baseline: Figure::missing("see the ratio"),
-        added_latency: Figure::missing("see the ratio"),
+        of_baseline: MeasuredFigure::missing("see the ratio"),
+        added_latency: MeasuredFigure::missing("see the ratio"),
         directions: Vec::new(),
-        added_cpu: Figure::missing("see the ratio"),
+        added_cpu: MeasuredFigure::missing("see the ratio"),
         emulated: reading.emulated_pair(0, reading.sides.len() - 1),
     }
 }
 
-fn left_over(total: &PrefixLine, lines: &[&PrefixLine]) -> Figure {
-    let Figure::Known { value, n, of, .. } = &total.shown.ratio else {
+fn left_over(total: &PrefixLine, lines: &[&PrefixLine]) -> MeasuredFigure {
+    let MeasuredFigure::Known { value, n, of, .. } = &total.shown.ratio else {
         return total.shown.ratio.clone();
     };
     let product: f64 = lines.iter().filter_map(|line| line.shown.ratio.value()).product();
     let Some(half_width) = joint_half_width(total, lines).or_else(|| independent_half_width(total, lines))
     else {
-        return Figure::missing("a line has no interval");
+        return MeasuredFigure::missing("a line has no interval");
     };
     let ratio = value / product;
     let interval = Interval::between(ratio * (-half_width).exp(), ratio * half_width.exp());
-    Figure::Known { value: ratio, unit: "1", n: *n, of: *of, interval, caution: None }
+    MeasuredFigure::Known { value: ratio, unit: "1", n: *n, of: *of, interval, caution: None }
 }
 
 fn joint_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {
@@ -280,7 +280,7 @@ fn joint_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {
         let taken = line.residuals.as_ref().filter(|taken| taken.len() == left.len())?;
         left.iter_mut().zip(taken).for_each(|(left, taken)| *left -= taken);
     }
-    Spread::of(&left).ok().map(|spread| spread.half_width())
+    MeanSpread::of(&left).ok().map(|spread| spread.half_width())
 }
 
 fn independent_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {

@@ -2,7 +2,7 @@
 //! programs are in it. Only a bare medium tells: of any other the layers compute, too.
 
 use super::reading::WorkloadView;
-use iotax_facts::machine::Target;
+use iotax_facts::machine::TargetFacts;
 use iotax_model::record::Place;
 use iotax_model::scenario::Medium;
 use iotax_stats::Refusal;
@@ -75,7 +75,7 @@ fn is_bare(reading: &WorkloadView, at: usize) -> bool {
         && targets.all(has_no_workers)
 }
 
-fn has_no_workers(target: &Target) -> bool {
+fn has_no_workers(target: &TargetFacts) -> bool {
     let begins = |name: &str, with: &[&str]| with.iter().any(|with| name.starts_with(with));
     let file_system = target.file_system.as_ref();
     file_system.is_none_or(|found| WITHOUT_WORKERS.contains(&found.kind.as_str()))
@@ -93,7 +93,7 @@ fn polls(reading: &WorkloadView) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::{findings, twin};
-    use iotax_facts::machine::{Device, FileSystem, Target};
+    use iotax_facts::machine::{Device, FileSystem, TargetFacts};
     use iotax_model::scenario::Medium;
     use iotax_store::RunData;
 
@@ -111,9 +111,9 @@ mod tests {
         found.map(|one| one.text)
     }
 
-    fn on(target: Target) -> Option<String> {
+    fn on(target: TargetFacts) -> Option<String> {
         let mut run = beside(twin::published(), 1.5);
-        run.places[0].facts.targets = vec![Target { path: "/srv/iotax.img".into(), ..target }];
+        run.places[0].facts.targets = vec![TargetFacts { path: "/srv/iotax.img".into(), ..target }];
         told(&run)
     }
 
@@ -163,29 +163,29 @@ mod tests {
             let lasted_ns = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
             slice.cpu.as_mut().unwrap().user_ns += (2.0 * lasted_ns) as u64;
             let own = slice.samples.iter_mut().find(|one| one.metric == "cpu.user").unwrap();
-            own.value = iotax_model::record::Value::Value(2.0 * lasted_ns);
+            own.value = iotax_model::record::SampleValue::Value(2.0 * lasted_ns);
         }
         assert_eq!(told(&busy), None);
     }
 
     #[test]
     fn where_the_baseline_has_layers_or_workers_of_its_own_nobody_can_tell() {
-        let device = |name: &str, driver: Option<&str>| Target {
+        let device = |name: &str, driver: Option<&str>| TargetFacts {
             devices: vec![Device {
                 name: name.into(),
                 driver: driver.map(str::to_owned),
                 ..Device::default()
             }],
-            ..Target::default()
+            ..TargetFacts::default()
         };
-        let file_system = |kind: &str| Target {
+        let file_system = |kind: &str| TargetFacts {
             file_system: Some(FileSystem {
                 kind: kind.into(),
                 point: "/srv".into(),
                 source: "/dev/sda1".into(),
                 options: String::new(),
             }),
-            ..Target::default()
+            ..TargetFacts::default()
         };
         assert!(on(device("nvme0n1", Some("nvme"))).is_some() && on(file_system("ext4")).is_some());
         for target in [device("nvme0n1", None), device("dm-3", None), file_system("btrfs")] {

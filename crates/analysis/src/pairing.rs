@@ -2,7 +2,7 @@
 //! that only one side has.
 
 use super::findings::SampleUnit;
-use super::gather::{RoundId, Side};
+use super::gather::{RoundId, StackSide};
 use super::subject::Quantity;
 use iotax_stats::visits;
 
@@ -12,32 +12,32 @@ pub enum Paired {
     /// Rounds in order of time.
     Rounds(Vec<RoundId>),
     /// Numbers of the visits that both have.
-    Visits(Vec<u32>, Unit),
+    Visits(Vec<u32>, VisitUnit),
 }
 
 /// What a visit is called: attaches were asked for, and hold all stacks each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum VisitUnit {
     /// Visits that had to be, or happened to be enough.
     Visit,
     /// The scenario's `attaches`.
     Attach,
 }
 
-impl Unit {
+impl VisitUnit {
     /// What figures call it.
     pub fn counted(self) -> SampleUnit {
         match self {
-            Unit::Visit => SampleUnit::Visits,
-            Unit::Attach => SampleUnit::Attaches,
+            VisitUnit::Visit => SampleUnit::Visits,
+            VisitUnit::Attach => SampleUnit::Attaches,
         }
     }
 
     /// How many of them an interval needs.
     pub fn least(self) -> usize {
         match self {
-            Unit::Visit => visits::LEAST,
-            Unit::Attach => visits::LEAST_ATTACHES,
+            VisitUnit::Visit => visits::LEAST,
+            VisitUnit::Attach => visits::LEAST_ATTACHES,
         }
     }
 }
@@ -52,28 +52,28 @@ pub struct Basis {
 }
 
 /// How the two are paired where nobody asked for attaches.
-pub fn pair(a: &Side, b: &Side) -> Paired {
+pub fn pair(a: &StackSide, b: &StackSide) -> Paired {
     pair_over(a, b, 1)
 }
 
 /// How the two are paired. Visits are the unit where the stacks were never up together, or where they were in
 /// four visits or more, or in as many attaches as were asked for (then what a set-up did to the ratio is in the
 /// interval). Fewer visits are strata of one set of rounds.
-pub fn pair_over(a: &Side, b: &Side, attaches: u32) -> Paired {
+pub fn pair_over(a: &StackSide, b: &StackSide, attaches: u32) -> Paired {
     let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
     if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
         // Sets number their visits alike; where one lacks a visit, those behind it are still the pairs that they were.
         let of_b = visits_of(b.rounds.keys());
         let both = visits_of(a.rounds.keys()).into_iter().filter(|visit| of_b.contains(visit));
-        return Paired::Visits(both.collect(), Unit::Visit);
+        return Paired::Visits(both.collect(), VisitUnit::Visit);
     }
     let together = visits_of(common.iter());
     let as_visits = |unit| Paired::Visits(together.clone(), unit);
     match together.len() {
         k if attaches as usize >= visits::LEAST_ATTACHES && k >= visits::LEAST_ATTACHES => {
-            as_visits(Unit::Attach)
+            as_visits(VisitUnit::Attach)
         }
-        k if k >= visits::LEAST => as_visits(Unit::Visit),
+        k if k >= visits::LEAST => as_visits(VisitUnit::Visit),
         _ => Paired::Rounds(common),
     }
 }

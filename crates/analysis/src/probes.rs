@@ -1,12 +1,12 @@
 //! What probes say beside their rate: single runs of a tool, losses and CPU time of a network.
 
-use super::findings::{Figure, NetworkRow, SampleUnit, ToolRuns};
+use super::findings::{MeasuredFigure, NetworkRow, SampleUnit, ToolRuns};
 use super::gather::{Exchanged, RoundTotal, Samples};
 use super::reading::WorkloadView;
 use super::rows;
 use iotax_model::record::{Purpose, Slice};
-use iotax_probe::Unit;
-use iotax_probe::tool::Spread;
+use iotax_probe::ProbeUnit;
+use iotax_probe::tool::RunSpread;
 use iotax_units::{GIB, KIB};
 use std::ops::Add;
 
@@ -17,22 +17,22 @@ pub fn runs(reading: &WorkloadView, at: usize) -> Option<ToolRuns> {
     let counts =
         |slice: &&Slice| slice.purpose == Purpose::Plain && rounds.contains_key(&(slice.visit, slice.round));
     let figures: Vec<f64> = reading.slices(at).filter(counts).map(|slice| of_run(unit, slice)).collect();
-    let Spread { best, median, mean } = Spread::of(unit, &figures)?;
+    let RunSpread { best, median, mean } = RunSpread::of(unit, &figures)?;
     let unit = match unit {
-        Unit::Time(_) => "ns",
-        Unit::Bytes => "B/s",
-        Unit::Count(_) => "1/s",
+        ProbeUnit::Time(_) => "ns",
+        ProbeUnit::Bytes => "B/s",
+        ProbeUnit::Count(_) => "1/s",
     };
     Some(ToolRuns { runs: figures.len() as u64, unit, best, median, mean })
 }
 
-fn of_run(unit: Unit, slice: &Slice) -> f64 {
+fn of_run(unit: ProbeUnit, slice: &Slice) -> f64 {
     let (found, window_ns) = (Samples::of(slice), slice.window_ns as f64);
     match unit {
         // The window is the sum of the times.
-        Unit::Time(_) => window_ns / found.ios,
-        Unit::Bytes => found.bytes / (window_ns / 1e9),
-        Unit::Count(_) => found.ios / (window_ns / 1e9),
+        ProbeUnit::Time(_) => window_ns / found.ios,
+        ProbeUnit::Bytes => found.bytes / (window_ns / 1e9),
+        ProbeUnit::Count(_) => found.ios / (window_ns / 1e9),
     }
 }
 
@@ -47,7 +47,7 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
         return None;
     }
     let all = rounds.values().filter_map(|round| round.exchanged).fold(Exchanged::default(), Exchanged::add);
-    let is_time = matches!(unit, Unit::Time(_));
+    let is_time = matches!(unit, ProbeUnit::Time(_));
     let (by_datagram, moves_bytes) = (all.sent > 0.0, !is_time);
     let figure = |unit, of: &OfRound| {
         let of = |round: &RoundTotal| of(round, round.exchanged?);
@@ -56,7 +56,7 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
         match is_nothing {
             true => {
                 let counted = (rounds.len() as u64, SampleUnit::Rounds);
-                Figure::bare(0.0, unit, counted, "nothing was counted in any round")
+                MeasuredFigure::bare(0.0, unit, counted, "nothing was counted in any round")
             }
             false => rows::figure(reading, at, unit, of),
         }
@@ -85,7 +85,7 @@ fn whole_kib(round: &RoundTotal) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::{Figure, NetworkRow, ToolRuns};
+    use crate::findings::{MeasuredFigure, NetworkRow, ToolRuns};
     use crate::{findings, twin};
     use iotax_store::RunData;
 
@@ -94,8 +94,8 @@ mod tests {
         found.rows.into_iter().map(|row| (row.runs, row.network)).collect()
     }
 
-    fn value(figure: &Option<Figure>) -> f64 {
-        figure.as_ref().and_then(Figure::value).unwrap()
+    fn value(figure: &Option<MeasuredFigure>) -> f64 {
+        figure.as_ref().and_then(MeasuredFigure::value).unwrap()
     }
 
     #[test]
@@ -164,6 +164,6 @@ mod tests {
         );
         assert!(with_bytes.bytes_per_s.value().is_some());
         run.slices.iter_mut().for_each(|slice| slice.samples.retain(|one| !one.metric.ends_with(".bytes")));
-        assert_eq!(row(&run).bytes_per_s, Figure::missing("this probe counts no bytes"));
+        assert_eq!(row(&run).bytes_per_s, MeasuredFigure::missing("this probe counts no bytes"));
     }
 }

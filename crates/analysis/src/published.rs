@@ -3,7 +3,7 @@
 
 use super::directions;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
-use super::findings::{Comparison, Figure, Interval, RateFinding, SampleUnit, WorkloadFindings};
+use super::findings::{Comparison, Interval, MeasuredFigure, RateFinding, SampleUnit, WorkloadFindings};
 use super::gather;
 use super::reading::WorkloadView;
 use super::rows;
@@ -109,14 +109,17 @@ impl PublishedCell<'_> {
         }
     }
 
-    fn printed(&self) -> Figure {
+    fn printed(&self) -> MeasuredFigure {
         match self.figure.share {
-            true => Figure::missing(format!("only its share of {} was published", self.published.baseline)),
+            true => MeasuredFigure::missing(format!(
+                "only its share of {} was published",
+                self.published.baseline
+            )),
             false => single(self.figure.value, self.figure.metric.unit(), self.figure.is_bound()),
         }
     }
 
-    fn measured(&self) -> Figure {
+    fn measured(&self) -> MeasuredFigure {
         let side = &self.reading.sides[self.stack];
         match self.figure.metric {
             metric @ Metric::Rate { durable, .. } => {
@@ -136,7 +139,7 @@ impl PublishedCell<'_> {
         let published = match &rounding {
             Ok(([_, most], _)) if self.figure.is_bound() => single(*most, "1", true),
             Ok((_, value)) => single(*value, "1", false),
-            Err(reason) => Figure::missing(reason),
+            Err(reason) => MeasuredFigure::missing(reason),
         };
         let comparison = self.comparison();
         let measured = self.measured_ratio(base, comparison);
@@ -153,16 +156,18 @@ impl PublishedCell<'_> {
         }
     }
 
-    fn agreement(&self, measured: &Figure, printed: [f64; 2]) -> Agreement {
+    fn agreement(&self, measured: &MeasuredFigure, printed: [f64; 2]) -> Agreement {
         match (measured, measured.value().zip(measured.bounds())) {
             (_, Some((ratio, (low, high)))) => {
                 Agreement::of((ratio, low, high), printed, self.reading.zone())
             }
-            (Figure::Known { interval: Interval::Missing { missing }, .. }, None) => {
+            (MeasuredFigure::Known { interval: Interval::Missing { missing }, .. }, None) => {
                 Agreement::unresolved(missing)
             }
-            (Figure::Failed { reason } | Figure::Missing { reason }, None) => Agreement::unresolved(reason),
-            (Figure::Known { .. }, None) => Agreement::unresolved("it has no interval"),
+            (MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason }, None) => {
+                Agreement::unresolved(reason)
+            }
+            (MeasuredFigure::Known { .. }, None) => Agreement::unresolved("it has no interval"),
         }
     }
 
@@ -195,23 +200,23 @@ impl PublishedCell<'_> {
     }
 
     /// The direction of a rate that is not of all I/Os.
-    fn way(&self) -> Option<gather::Way> {
+    fn way(&self) -> Option<gather::IoDirection> {
         directions::of_metric(self.reading, self.figure.metric)
     }
 
     /// What of the comparison is of the direction that the rate is of.
     fn rate<'a>(&self, one: &'a Comparison) -> &'a RateFinding {
-        one.rate_of(self.way().map(gather::Way::word)).unwrap_or(&one.rate)
+        one.rate_of(self.way().map(gather::IoDirection::word)).unwrap_or(&one.rate)
     }
 
-    fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> Figure {
+    fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> MeasuredFigure {
         let metric = self.figure.metric;
         match (metric, comparison) {
             (Metric::Rate { bytes, .. }, Some(_))
                 if bytes != self.reading.basis().by_bytes && self.mixes_blocks() =>
             {
                 let counts = if bytes { ["I/Os", "bytes"] } else { ["bytes", "I/Os"] };
-                Figure::missing(format!(
+                MeasuredFigure::missing(format!(
                     "the run compares {}, and with jobs of unlike bs the ratio of {} is another",
                     counts[0], counts[1]
                 ))
@@ -221,7 +226,7 @@ impl PublishedCell<'_> {
                 let way = directions::of_latency(self.reading, metric);
                 tails::latency_ratio(self.reading, [base, self.stack], way, metric.quantile())
             }
-            (_, None) => Figure::missing("it was not compared"),
+            (_, None) => MeasuredFigure::missing("it was not compared"),
         }
     }
 
@@ -229,7 +234,7 @@ impl PublishedCell<'_> {
     fn mixes_blocks(&self) -> bool {
         let is_of = |job: &&Job| match self.way() {
             None => true,
-            Some(gather::Way::Read) => job.rw.reads(),
+            Some(gather::IoDirection::Read) => job.rw.reads(),
             Some(_) => job.rw.writes(),
         };
         let blocks: BTreeSet<u64> =
@@ -261,10 +266,10 @@ impl PublishedCell<'_> {
 }
 
 /// A figure that stands there once.
-pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> Figure {
+pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> MeasuredFigure {
     let interval = Interval::Missing { missing: "one published figure has no interval".to_owned() };
     let caution = is_bound.then(|| "a bound: it was said to lie below".to_owned());
-    Figure::known(value, unit, (1, SampleUnit::PublishedFigures), interval).cautioned(caution)
+    MeasuredFigure::known(value, unit, (1, SampleUnit::PublishedFigures), interval).cautioned(caution)
 }
 
 /// In words: how to read them, how many agree, and why the others do not.
@@ -381,7 +386,8 @@ mod tests {
         let base = &found.figures[0];
         assert_eq!((base.stack.as_str(), base.printed.as_str(), base.ratio.is_none()), ("file", "195", true));
         assert_eq!(base.measured, workload.rows[0].iops);
-        let Figure::Known { value: 195.0, n: 1, interval: Interval::Missing { .. }, .. } = base.published
+        let MeasuredFigure::Known { value: 195.0, n: 1, interval: Interval::Missing { .. }, .. } =
+            base.published
         else {
             panic!("{:?}", base.published)
         };
@@ -459,7 +465,7 @@ mod tests {
         run.start.scenario.published = Some(Box::new(Published { baseline, figures, ..*published }));
         let p50 = |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
         assert!(
-            matches!(p50(&run).measured, Figure::Known { n: 6, of: SampleUnit::Visits, .. }),
+            matches!(p50(&run).measured, MeasuredFigure::Known { n: 6, of: SampleUnit::Visits, .. }),
             "{:?}",
             p50(&run)
         );
@@ -527,7 +533,7 @@ mod tests {
         let found = findings(&run).published.unwrap();
         let Agreement::Unresolved { reason } = &ratio(&found, "loop", "iops").agreement else { panic!() };
         assert!(reason.contains("loop failed"), "{reason}");
-        assert!(matches!(found.figures[1].measured, Figure::Failed { .. }));
+        assert!(matches!(found.figures[1].measured, MeasuredFigure::Failed { .. }));
         let mut run = twin::published();
         run.places[0].emulated = Some("no KVM".into());
         let found = findings(&run).published.unwrap();

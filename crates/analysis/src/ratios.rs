@@ -5,7 +5,7 @@ use super::ceiling;
 use super::compare::RateComparison;
 use super::directions;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
-use super::findings::{Figure, Interval, SampleUnit, WorkloadFindings};
+use super::findings::{Interval, MeasuredFigure, SampleUnit, WorkloadFindings};
 use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::rows;
@@ -85,7 +85,7 @@ impl TableGroupCells<'_> {
     }
 
     fn cell(&self, reading: &WorkloadView, metric: Metric, column: usize) -> RatioCell {
-        let absent = || Figure::missing("the table has no such stack");
+        let absent = || MeasuredFigure::missing("the table has no such stack");
         let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
         let stack = self.stack(column);
         let way = directions::of_metric(reading, metric);
@@ -102,7 +102,7 @@ impl TableGroupCells<'_> {
         let mut cell = RatioCell { value, share: None, verdict: None, masked: None, published: None };
         let Some((base, at)) = base.zip(stack) else { return cell };
         if let Some(reason) = reading.incomparable([base, at]) {
-            cell.share = Some(Figure::missing(reason));
+            cell.share = Some(MeasuredFigure::missing(reason));
         } else if let Metric::Latency { .. } = metric {
             let way = directions::of_latency(reading, metric);
             cell.share = Some(tails::latency_ratio(reading, [base, at], way, metric.quantile()));
@@ -127,7 +127,7 @@ impl TableGroupCells<'_> {
     }
 
     /// Of two printed figures; where bytes were printed and I/Os are shown, of those.
-    fn published(&self, workload: &str, metric: Metric, pair: [usize; 2]) -> Option<Figure> {
+    fn published(&self, workload: &str, metric: Metric, pair: [usize; 2]) -> Option<MeasuredFigure> {
         let scenario = &self.run.start.scenario;
         let figures = &scenario.published.as_ref()?.figures;
         let of = |at: usize, metric: Metric| {
@@ -149,7 +149,7 @@ impl TableGroupCells<'_> {
             .into_iter()
             .find_map(|metric| Some([of(pair[0], metric)?, of(pair[1], metric)?]))?;
         let interval = Interval::Missing { missing: "published figures have no interval".to_owned() };
-        Some(Figure::known(value / base, "1", (1, SampleUnit::PublishedFigures), interval))
+        Some(MeasuredFigure::known(value / base, "1", (1, SampleUnit::PublishedFigures), interval))
     }
 }
 
@@ -189,11 +189,11 @@ mod tests {
         assert_eq!([iser, nvmeof].map(|table| table.rows[0].metric.as_str()), ["p90", "iops"]);
         let cell = &iser.rows[0].cells[2];
         let (value, share) = (cell.value.clone(), cell.share.as_ref().unwrap());
-        assert!(matches!(value, Figure::Known { unit: "ns", .. }), "{value:?}");
+        assert!(matches!(value, MeasuredFigure::Known { unit: "ns", .. }), "{value:?}");
         let base = iser.rows[0].cells[0].value.value().unwrap();
         assert!((share.value().unwrap() - value.value().unwrap() / base).abs() < 0.05, "{share:?}");
         assert!(share.value().unwrap() > 2.0 && cell.is_resolved(), "300 us against 90 us");
-        assert!(matches!(nvmeof.rows[0].cells[0].value, Figure::Known { unit: "1/s", .. }));
+        assert!(matches!(nvmeof.rows[0].cells[0].value, MeasuredFigure::Known { unit: "1/s", .. }));
     }
 
     #[test]

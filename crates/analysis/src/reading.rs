@@ -1,10 +1,10 @@
 //! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
 
 use super::conservation;
-use super::findings::Figure;
-use super::gather::{self, Side, Way};
+use super::findings::MeasuredFigure;
+use super::gather::{self, IoDirection, StackSide};
 use super::pairing::{self, Basis, Paired};
-use super::steady::Course;
+use super::steady::WriteCourse;
 use super::subject::Quantity;
 use super::timeline::Timeline;
 use iotax_load::{EngineName, Rw};
@@ -24,28 +24,28 @@ pub struct WorkloadView<'a> {
     /// The workload.
     pub workload: &'a Workload,
     /// A side a stack.
-    pub sides: Vec<Side>,
+    pub sides: Vec<StackSide>,
     /// Slices of stacks that the scenario does not know.
     pub unknown: u64,
     /// The regime of writes, and what it leaves of the rounds.
-    pub writes: Course,
+    pub writes: WriteCourse,
     /// Slices in the order of the record.
     pub timeline: Timeline,
     /// Sides at the matched rate.
-    matched: Vec<Side>,
+    matched: Vec<StackSide>,
     emulated: Vec<Option<String>>,
 }
 
 /// A load that is the same on all stacks.
-pub struct Load<'a> {
+pub struct CommonLoad<'a> {
     own: bool,
     /// I/Os a second that are offered; `None`: a closed loop of one I/O at a time.
     rate: Option<f64>,
     origin: String,
-    sides: &'a [Side],
+    sides: &'a [StackSide],
 }
 
-impl Load<'_> {
+impl CommonLoad<'_> {
     /// I/Os a second that are offered; `None`: it is a closed loop of one I/O at a time.
     pub fn rate(&self) -> Option<f64> {
         self.rate
@@ -62,7 +62,7 @@ impl Load<'_> {
     }
 
     /// A side a stack.
-    pub fn sides(&self) -> &[Side] {
+    pub fn sides(&self) -> &[StackSide] {
         self.sides
     }
 }
@@ -75,7 +75,7 @@ impl<'a> WorkloadView<'a> {
     /// Gathers the rounds of a workload.
     pub fn of(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
         let (mut sides, unknown) = gather::sides(run, workload, Purpose::Plain);
-        let writes = Course::settle(run, workload, &mut sides);
+        let writes = WriteCourse::settle(run, workload, &mut sides);
         let (matched, _) = gather::sides(run, workload, Purpose::Matched);
         let timeline = Timeline::of(run, workload);
         WorkloadView { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
@@ -85,28 +85,30 @@ impl<'a> WorkloadView<'a> {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn matched_load(&self) -> Result<Load<'_>, Refusal> {
+    pub fn matched_load(&self) -> Result<CommonLoad<'_>, Refusal> {
         let record = self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
         let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
         match (record, self.offered_to_all()) {
-            (Some(record), _) if reached && record.rate_iops.is_none_or(|rate| rate > 0.0) => Ok(Load {
-                own: false,
-                rate: record.rate_iops,
-                origin: match (record.rate_iops, record.slowest.as_str()) {
-                    (None, _) => "a closed loop of one I/O at a time".to_owned(),
-                    // Records from before 2026-11-24 do not name one that was not up when the rate was fixed.
-                    (_, "") => "taken from the slowest stack".to_owned(),
-                    (_, name) => format!("taken from {name}, the slowest"),
-                },
-                sides: &self.matched,
-            }),
+            (Some(record), _) if reached && record.rate_iops.is_none_or(|rate| rate > 0.0) => {
+                Ok(CommonLoad {
+                    own: false,
+                    rate: record.rate_iops,
+                    origin: match (record.rate_iops, record.slowest.as_str()) {
+                        (None, _) => "a closed loop of one I/O at a time".to_owned(),
+                        // Records from before 2026-11-24 do not name one that was not up when the rate was fixed.
+                        (_, "") => "taken from the slowest stack".to_owned(),
+                        (_, name) => format!("taken from {name}, the slowest"),
+                    },
+                    sides: &self.matched,
+                })
+            }
             (_, Some(rate)) if rate > 0.0 => {
                 let origin = "the workload's own rate".into();
-                Ok(Load { own: true, rate: Some(rate), origin, sides: &self.sides })
+                Ok(CommonLoad { own: true, rate: Some(rate), origin, sides: &self.sides })
             }
             (None, _) if self.is_one_at_a_time() => {
                 let origin = "the workload itself: one I/O at a time".into();
-                Ok(Load { own: true, rate: None, origin, sides: &self.sides })
+                Ok(CommonLoad { own: true, rate: None, origin, sides: &self.sides })
             }
             _ if self.offered(0).is_some() => Err(lacking(
                 "each member of a stack is offered the workload's rate, and the stacks do not have as many",
@@ -250,7 +252,7 @@ impl<'a> WorkloadView<'a> {
     }
 
     /// ` without ssh:b, which was lost`: places that have no part in figures of these stacks, in words; empty where there are none.
-    pub fn without(sides: &[Side], pair: [usize; 2]) -> String {
+    pub fn without(sides: &[StackSide], pair: [usize; 2]) -> String {
         let places: BTreeSet<&Place> = pair.iter().flat_map(|at| &sides[*at].left_out).collect();
         let names: Vec<String> = places.iter().map(ToString::to_string).collect();
         match names.len() {
@@ -264,14 +266,14 @@ impl<'a> WorkloadView<'a> {
     pub fn not_measured(&self, at: usize) -> Refusal {
         let name = self.name(at);
         lacking(match self.absence(at) {
-            Figure::Failed { reason } => format!("{name} failed: {reason}"),
-            Figure::Missing { reason } => format!("{name}: {reason}"),
-            Figure::Known { .. } => format!("{name} was not measured"),
+            MeasuredFigure::Failed { reason } => format!("{name} failed: {reason}"),
+            MeasuredFigure::Missing { reason } => format!("{name}: {reason}"),
+            MeasuredFigure::Known { .. } => format!("{name} was not measured"),
         })
     }
 
     /// How two stacks are paired.
-    pub fn pair(&self, a: &Side, b: &Side) -> Paired {
+    pub fn pair(&self, a: &StackSide, b: &StackSide) -> Paired {
         pairing::pair_over(a, b, self.run.start.scenario.measure.attaches)
     }
 
@@ -334,9 +336,9 @@ impl<'a> WorkloadView<'a> {
     }
 
     /// Directions of a load that reads and writes; none of another.
-    pub fn directions(&self) -> &'static [Way] {
+    pub fn directions(&self) -> &'static [IoDirection] {
         let has = |of: fn(Rw) -> bool| self.workload.jobs.iter().any(|job| of(job.rw));
-        if has(Rw::reads) && has(Rw::writes_data) { &[Way::Read, Way::Write] } else { &[] }
+        if has(Rw::reads) && has(Rw::writes_data) { &[IoDirection::Read, IoDirection::Write] } else { &[] }
     }
 
     /// What is compared first: acknowledged time.
@@ -345,21 +347,21 @@ impl<'a> WorkloadView<'a> {
     }
 
     /// Why a stack has no figures.
-    pub fn absence(&self, at: usize) -> Figure {
+    pub fn absence(&self, at: usize) -> MeasuredFigure {
         let side = &self.sides[at];
         let stack = &self.run.start.scenario.stacks[at];
         if !self.workload.is_for(stack, &self.run.start.scenario.stacks) {
             let lacking = if self.workload.needs_peer() { "other end" } else { "device" };
-            return Figure::missing(format!("it has no {lacking}, and is not measured under this"));
+            return MeasuredFigure::missing(format!("it has no {lacking}, and is not measured under this"));
         }
         let name = &stack.name;
         let failure = side.failed.clone().or_else(|| self.failure_of(name));
         match failure {
-            Some(reason) => Figure::Failed { reason },
-            None if !side.rounds.is_empty() => Figure::missing("too few rounds beside the others"),
-            None if side.dropped > 0 => Figure::missing("no whole round was measured"),
-            None if self.run.outcome.is_none() => Figure::missing("not measured yet"),
-            None => Figure::missing("no slice was recorded"),
+            Some(reason) => MeasuredFigure::Failed { reason },
+            None if !side.rounds.is_empty() => MeasuredFigure::missing("too few rounds beside the others"),
+            None if side.dropped > 0 => MeasuredFigure::missing("no whole round was measured"),
+            None if self.run.outcome.is_none() => MeasuredFigure::missing("not measured yet"),
+            None => MeasuredFigure::missing("no slice was recorded"),
         }
     }
 

@@ -2,29 +2,30 @@
 
 use super::compare::{self, of_latency, of_totals};
 use super::findings::{
-    AskedPercentile, DirectionRow, EngineReport, Figure, GeneratorReport, Latency, Row, SampleUnit, TargetRow,
+    AskedPercentile, DirectionRow, EngineReport, GeneratorReport, LatencyFigures, MeasuredFigure, SampleUnit,
+    StackRow, TargetRow,
 };
-use super::gather::{RoundTotal, Side, Way};
+use super::gather::{IoDirection, RoundTotal, StackSide};
 use super::generator;
 use super::probes;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
-use iotax_model::layer::Role;
+use iotax_model::layer::LayerRole;
 use iotax_model::record::{Place, Serving, ThreadGroup, WorkerUp};
 use iotax_model::scenario::Stack;
-use iotax_probe::Unit;
+use iotax_probe::ProbeUnit;
 use iotax_stats::Refusal;
 use iotax_stats::exceedance::RoundHistograms;
 use iotax_stats::quantile::{self, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The row of a stack.
-pub fn row(reading: &WorkloadView, at: usize) -> Row {
+pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
     let scenario = &reading.run.start.scenario;
     let (stack, side) = (&scenario.stacks[at], &reading.sides[at]);
     let worker = reading.worker(at);
     let writes = reading.workload.writes();
-    Row {
+    StackRow {
         stack: stack.name.clone(),
         text: stack.text.clone(),
         baseline: at == scenario.baseline,
@@ -36,14 +37,17 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         rounds: side.rounds.len() as u64,
         errors: side.errors,
         iops: match reading.workload.probe_unit() {
-            Some(Unit::Time(_)) => mean_time(reading, at),
+            Some(ProbeUnit::Time(_)) => mean_time(reading, at),
             _ => rate(reading, at, "1/s", Quantity::Acknowledged, None),
         },
         bytes_per_s: match rate(reading, at, "B/s", Quantity::Acknowledged, None) {
-            Figure::Missing { .. }
-                if matches!(reading.workload.probe_unit(), Some(Unit::Count(_) | Unit::Time(_))) =>
+            MeasuredFigure::Missing { .. }
+                if matches!(
+                    reading.workload.probe_unit(),
+                    Some(ProbeUnit::Count(_) | ProbeUnit::Time(_))
+                ) =>
             {
-                Figure::missing("this probe counts no bytes")
+                MeasuredFigure::missing("this probe counts no bytes")
             }
             figure => figure,
         },
@@ -57,7 +61,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         generator: of_generator(reading, at),
         cpu_place: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_place_ns?))),
         cpu: match reading.cpu_lacking([at, at]).filter(|_| !side.rounds.is_empty()) {
-            Some(reason) => Figure::missing(reason),
+            Some(reason) => MeasuredFigure::missing(reason),
             None => figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_ns?))),
         },
         targets: of_targets(reading, at),
@@ -70,23 +74,24 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
 
 /// The two places of a network; a guest above it has no name beside those of others.
 fn ends(stack: &Stack) -> Option<[Place; 2]> {
-    let to = stack.medium.far_end().filter(|_| stack.layers.iter().all(|layer| !layer.is(Role::Guest)))?;
+    let to =
+        stack.medium.far_end().filter(|_| stack.layers.iter().all(|layer| !layer.is(LayerRole::Guest)))?;
     Some([stack.medium.place(), to.clone()])
 }
 
 /// Of a probe whose window is the sum of the times that it took.
-pub fn mean_time(reading: &WorkloadView, at: usize) -> Figure {
+pub fn mean_time(reading: &WorkloadView, at: usize) -> MeasuredFigure {
     figure(reading, at, "ns", |round| Some((round.ios, round.window_s * 1e9)))
 }
 
 /// Rates of each direction of a stack; none where the load is no mix.
 fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
     let of = |way, unit, quantity| rate(reading, at, unit, quantity, Some(way));
-    let row = |way: &Way| DirectionRow {
+    let row = |way: &IoDirection| DirectionRow {
         direction: way.word(),
         iops: of(*way, "1/s", Quantity::Acknowledged),
         bytes_per_s: of(*way, "B/s", Quantity::Acknowledged),
-        durable_bytes_per_s: (*way == Way::Write).then(|| of(*way, "B/s", Quantity::Durable)),
+        durable_bytes_per_s: (*way == IoDirection::Write).then(|| of(*way, "B/s", Quantity::Durable)),
     };
     reading.directions().iter().map(row).collect()
 }
@@ -157,18 +162,20 @@ fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     let threads: Vec<String> = by_place.values().flat_map(|one| &one.threads).map(group).collect();
     let cpu = figure(reading, at, "ns", |round| Some((round.all_ios, round.engine_ns?)));
     let iops_per_core = match cpu.value() {
-        Some(ns) if ns <= 0.0 => Figure::missing("its threads used no CPU time that the kernel counted"),
+        Some(ns) if ns <= 0.0 => {
+            MeasuredFigure::missing("its threads used no CPU time that the kernel counted")
+        }
         _ => cpu.clone().map("1/s", |ns| 1e9 / ns),
     };
     Some(EngineReport { threads: threads.join(", "), cpu, iops_per_core })
 }
 
 /// From issue to end, where latencies begin at a schedule.
-pub fn service(reading: &WorkloadView, side: &Side) -> Option<Latency> {
+pub fn service(reading: &WorkloadView, side: &StackSide) -> Option<LatencyFigures> {
     some(reading, "service", &side.service)
 }
 
-fn some(reading: &WorkloadView, name: &'static str, rounds: &RoundHistograms) -> Option<Latency> {
+fn some(reading: &WorkloadView, name: &'static str, rounds: &RoundHistograms) -> Option<LatencyFigures> {
     (rounds.count() > 0).then(|| latency(reading, name, rounds))
 }
 
@@ -178,16 +185,17 @@ pub fn rate(
     at: usize,
     unit: &'static str,
     quantity: Quantity,
-    way: Option<Way>,
-) -> Figure {
+    way: Option<IoDirection>,
+) -> MeasuredFigure {
     let amount = |round: &RoundTotal| {
         let (ios, bytes) = round.amounts(way);
         if unit == "B/s" { bytes } else { ios }
     };
     let rounds = &reading.sides[at].rounds;
-    let lacks = |way: &Way| !rounds.is_empty() && rounds.values().all(|round| round.of(*way).ios == 0.0);
+    let lacks =
+        |way: &IoDirection| !rounds.is_empty() && rounds.values().all(|round| round.of(*way).ios == 0.0);
     if let Some(way) = way.filter(lacks) {
-        return Figure::missing(way.none_recorded());
+        return MeasuredFigure::missing(way.none_recorded());
     }
     figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))
 }
@@ -198,24 +206,25 @@ pub fn figure(
     at: usize,
     unit: &'static str,
     of: impl Fn(&RoundTotal) -> Option<(f64, f64)>,
-) -> Figure {
+) -> MeasuredFigure {
     of_side(&reading.sides[at], unit, of).unwrap_or_else(|| reading.absence(at))
 }
 
 /// The same of a side; `None` without a whole round.
 pub fn of_side(
-    side: &Side,
+    side: &StackSide,
     unit: &'static str,
     of: impl Fn(&RoundTotal) -> Option<(f64, f64)>,
-) -> Option<Figure> {
+) -> Option<MeasuredFigure> {
     let rounds = side.rounds.values().map(of).collect::<Option<Vec<_>>>();
-    let figure = rounds.map_or_else(|| Figure::missing("not recorded"), |rounds| of_totals(&rounds, unit));
+    let figure =
+        rounds.map_or_else(|| MeasuredFigure::missing("not recorded"), |rounds| of_totals(&rounds, unit));
     (!side.rounds.is_empty()).then_some(figure)
 }
 
 /// Of each direction that has any.
-pub fn latencies(reading: &WorkloadView, side: &Side) -> Vec<Latency> {
-    Way::ALL
+pub fn latencies(reading: &WorkloadView, side: &StackSide) -> Vec<LatencyFigures> {
+    IoDirection::ALL
         .into_iter()
         .map(|way| (way.word(), side.of_way(way)))
         .filter(|(_, rounds)| rounds.count() > 0)
@@ -224,10 +233,10 @@ pub fn latencies(reading: &WorkloadView, side: &Side) -> Vec<Latency> {
 }
 
 /// Of one kind.
-pub fn latency(reading: &WorkloadView, direction: &'static str, rounds: &RoundHistograms) -> Latency {
+pub fn latency(reading: &WorkloadView, direction: &'static str, rounds: &RoundHistograms) -> LatencyFigures {
     let at = |q: f64| latency_at(rounds, Some(q));
     let asked = &reading.run.start.scenario.measure.percentiles;
-    Latency {
+    LatencyFigures {
         direction,
         mean: latency_at(rounds, None),
         p50: at(0.5),
@@ -242,7 +251,7 @@ pub fn latency(reading: &WorkloadView, direction: &'static str, rounds: &RoundHi
 }
 
 /// Of a quantile, or the mean.
-pub fn latency_at(rounds: &RoundHistograms, quantile: Option<f64>) -> Figure {
+pub fn latency_at(rounds: &RoundHistograms, quantile: Option<f64>) -> MeasuredFigure {
     let (found, pooled) = match quantile {
         None => (quantile::mean_of_one(rounds), quantile::pooled_mean_of_one(rounds)),
         Some(q) => (quantile::of_one(rounds, q), quantile::pooled_of_one(rounds, q)),
@@ -255,10 +264,10 @@ fn figure_of(
     found: Result<Estimate, Refusal>,
     pooled: Result<f64, Refusal>,
     rounds: &RoundHistograms,
-) -> Figure {
+) -> MeasuredFigure {
     match (found, pooled) {
         (Err(few @ Refusal::TooFewRounds { .. }), Ok(value)) => {
-            Figure::bare(value, "ns", (rounds.count(), SampleUnit::Samples), few)
+            MeasuredFigure::bare(value, "ns", (rounds.count(), SampleUnit::Samples), few)
         }
         (found, _) => of_latency(found),
     }
@@ -268,16 +277,16 @@ fn figure_of(
 mod tests {
     use super::*;
     use crate::{findings, twin};
-    use iotax_model::record::{Better, Sample, Value};
+    use iotax_model::record::{Better, SampleValue, SliceSample};
 
     /// The crowd with an engine that computes 2 us an I/O.
     fn served(groups: &[(&str, u32, bool, bool)]) -> Option<EngineReport> {
         let mut run = twin::crowd();
         for slice in run.slices.iter_mut().filter(|slice| slice.stack == "vm x4") {
             let ios: f64 = slice.parts.iter().map(|part| part.ios as f64).sum();
-            let value = Value::Value(2000.0 * (ios + slice.discarded_ios as f64));
+            let value = SampleValue::Value(2000.0 * (ios + slice.discarded_ios as f64));
             let metric = "engine.cpu".to_owned();
-            slice.samples.push(Sample { metric, unit: "ns".into(), better: Better::Lower, value });
+            slice.samples.push(SliceSample { metric, unit: "ns".into(), better: Better::Lower, value });
         }
         let group = |(name, count, polls, in_part): &(&str, u32, bool, bool)| ThreadGroup {
             name: (*name).to_owned(),

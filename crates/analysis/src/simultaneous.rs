@@ -1,6 +1,6 @@
 //! Intervals that hold at once.
 
-use super::findings::{Figure, Interval};
+use super::findings::{Interval, MeasuredFigure};
 use iotax_stats::family::{self, Family};
 
 /// A figure with the interval that holds for so many at once.
@@ -17,8 +17,9 @@ pub struct Simultaneous {
 impl Simultaneous {
     /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
     /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
-    pub fn of(figure: &Figure, points: usize) -> Option<Simultaneous> {
-        let Figure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure else {
+    pub fn of(figure: &MeasuredFigure, points: usize) -> Option<Simultaneous> {
+        let MeasuredFigure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure
+        else {
             return None;
         };
         let (low, high, freedom) = (*low, *high, (*freedom)?);

@@ -2,8 +2,8 @@
 
 use super::conservation;
 use super::findings::slo::ServiceLevelFinding;
-use super::findings::{Figure, Interval, SampleUnit};
-use super::gather::Side;
+use super::findings::{Interval, MeasuredFigure, SampleUnit};
+use super::gather::StackSide;
 use super::reading::WorkloadView;
 use super::subject::marked;
 use super::tails::percent_name;
@@ -14,7 +14,7 @@ use iotax_store::RunData;
 use iotax_units::grouped;
 
 /// One service level of one stack, to be judged.
-struct Asked<'a> {
+struct AskedLevel<'a> {
     at: usize,
     level: &'a ServiceLevel,
     metric: LatencyMetric,
@@ -66,14 +66,14 @@ fn stacks(reading: &WorkloadView) -> impl Iterator<Item = usize> {
     (0..reading.sides.len()).filter(|at| !reading.sides[*at].rounds.is_empty())
 }
 
-fn asked<'a>(reading: &WorkloadView, at: usize, levels: &'a [ServiceLevel]) -> Vec<Asked<'a>> {
+fn asked<'a>(reading: &WorkloadView, at: usize, levels: &'a [ServiceLevel]) -> Vec<AskedLevel<'a>> {
     let of_level = |level: &'a ServiceLevel| {
-        level.metrics(reading.workload).into_iter().map(move |metric| Asked { at, level, metric })
+        level.metrics(reading.workload).into_iter().map(move |metric| AskedLevel { at, level, metric })
     };
     levels.iter().flat_map(of_level).collect()
 }
 
-fn latencies(side: &Side, metric: LatencyMetric) -> &RoundHistograms {
+fn latencies(side: &StackSide, metric: LatencyMetric) -> &RoundHistograms {
     match metric {
         LatencyMetric::Read => &side.read,
         LatencyMetric::Write => &side.write,
@@ -82,8 +82,8 @@ fn latencies(side: &Side, metric: LatencyMetric) -> &RoundHistograms {
     }
 }
 
-fn finding(reading: &WorkloadView, asked: &Asked, many: usize) -> ServiceLevelFinding {
-    let Asked { at, level, metric } = asked;
+fn finding(reading: &WorkloadView, asked: &AskedLevel, many: usize) -> ServiceLevelFinding {
+    let AskedLevel { at, level, metric } = asked;
     let rounds = latencies(&reading.sides[*at], *metric);
     let refused = conservation::refusal_of_one(reading, *at).or_else(|| reading.writes.refused().cloned());
     let not_recorded = || Refusal::NotMeasured { reason: format!("no {} was recorded", metric.word()) };
@@ -110,9 +110,9 @@ fn finding(reading: &WorkloadView, asked: &Asked, many: usize) -> ServiceLevelFi
         share: match found {
             Ok(found) => {
                 let interval = Interval::between(found.low, found.high);
-                Figure::known(found.share, "1", (found.ios, SampleUnit::Samples), interval)
+                MeasuredFigure::known(found.share, "1", (found.ios, SampleUnit::Samples), interval)
             }
-            Err(reason) => Figure::missing(reason),
+            Err(reason) => MeasuredFigure::missing(reason),
         },
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::findings::WorkloadFindings;
     use crate::twin;
-    use iotax_model::record::Value;
+    use iotax_model::record::SampleValue;
 
     fn level(below_ns: f64) -> ServiceLevel {
         ServiceLevel { metric: None, percent: 99.0, below_ns: below_ns as u64 }
@@ -171,7 +171,7 @@ mod tests {
         }
         // What was recorded of the writes as if it were of the flushes.
         for sample in run.slices.iter_mut().flat_map(|slice| &mut slice.samples) {
-            if matches!(sample.value, Value::Histogram(_)) && sample.metric == "write.latency" {
+            if matches!(sample.value, SampleValue::Histogram(_)) && sample.metric == "write.latency" {
                 sample.metric = "sync.latency".into();
             }
         }

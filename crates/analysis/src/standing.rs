@@ -2,7 +2,7 @@
 
 use super::compare::time;
 use super::findings::SampleUnit;
-use super::gather::{RoundTotal, Side, Way};
+use super::gather::{IoDirection, RoundTotal, StackSide};
 use super::pairing::{Paired, pair};
 use super::subject::Quantity;
 use iotax_stats::ratio::Total;
@@ -12,8 +12,8 @@ use iotax_stats::{Refusal, visits};
 /// What is compared, of all I/Os or of one direction.
 #[derive(Clone, Copy)]
 pub enum FigureKind {
-    Rate(Quantity, Option<Way>),
-    Latency(Option<Way>),
+    Rate(Quantity, Option<IoDirection>),
+    Latency(Option<IoDirection>),
     Cpu,
 }
 
@@ -47,12 +47,12 @@ fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
     (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
 }
 
-fn visit(side: &Side, visit: u32, of: FigureKind, by_bytes: bool) -> Result<Total, Refusal> {
+fn visit(side: &StackSide, visit: u32, of: FigureKind, by_bytes: bool) -> Result<Total, Refusal> {
     side.visit_total(visit, |round| of.total(round, by_bytes))
 }
 
 /// A stack by itself. Where it was set up in enough visits, they are the unit.
-pub fn alone(side: &Side, of: FigureKind, by_bytes: bool) -> Standing {
+pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> Standing {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
     let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
@@ -71,12 +71,12 @@ pub fn alone(side: &Side, of: FigureKind, by_bytes: bool) -> Standing {
 ///
 /// # Errors
 /// Too few rounds or visits.
-pub fn rate_level(side: &Side, way: Option<Way>) -> Result<Level, Refusal> {
+pub fn rate_level(side: &StackSide, way: Option<IoDirection>) -> Result<Level, Refusal> {
     alone(side, FigureKind::Rate(Quantity::Acknowledged, way), false).level
 }
 
 /// A stack over its baseline within one run.
-pub fn over_baseline(a: &Side, b: &Side, of: FigureKind, by_bytes: bool) -> Standing {
+pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: bool) -> Standing {
     let paired = pair(a, b);
     let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
         Paired::Rounds(ids) => {

@@ -2,7 +2,7 @@
 //! each state against the same array as it was set up.
 
 use super::findings::states::{ArrayStates, StateFindings};
-use super::judged::{Estimates, Judged};
+use super::judged::{Estimates, JudgedPairs};
 use super::reading::WorkloadView;
 use super::rebuild;
 use super::subject::{marked, who};
@@ -32,7 +32,7 @@ fn array(reading: &WorkloadView, of: usize, estimates: &mut Estimates) -> ArrayS
 
 fn in_state(reading: &WorkloadView, at: usize, state: &InState, estimates: &mut Estimates) -> StateFindings {
     let is_first = state.of == at;
-    let mut judged = Judged::default();
+    let mut judged = JudgedPairs::default();
     // Against the baseline it stands with the others.
     if !is_first && state.of != reading.run.start.scenario.baseline {
         judged.add(reading, [state.of, at]);
@@ -137,7 +137,7 @@ fn came_back(verdict: &Verdict) -> &'static str {
 mod tests {
     use crate::findings::WorkloadFindings;
     use crate::{RunData, findings, twin};
-    use iotax_model::record::{Purpose, Value};
+    use iotax_model::record::{Purpose, SampleValue};
 
     fn found(change: impl FnOnce(&mut RunData)) -> WorkloadFindings {
         let mut run = twin::states();
@@ -219,7 +219,7 @@ mod tests {
         let idle = found(|run| {
             let healthy = run.slices.iter_mut().filter(|slice| slice.stack == "mdraid(level=5)");
             healthy.flat_map(|slice| &mut slice.samples).for_each(|sample| {
-                if let Value::Value(value) = &mut sample.value {
+                if let SampleValue::Value(value) = &mut sample.value {
                     *value = 0.0;
                 }
             });

@@ -3,13 +3,13 @@
 
 use super::findings::WarningReport;
 use super::findings::steady::{ChangeReport, VisitReport, WritesReport};
-use super::gather::{self, RoundId, Side};
+use super::gather::{self, RoundId, StackSide};
 use super::precondition;
 use super::subject::Quantity;
 use iotax_facts::machine::WriteCache;
 use iotax_model::record::Purpose;
 use iotax_model::scenario::{Regime, Stack, Workload};
-use iotax_stats::steady::{self, Change, Steady, SteadySpec, Why, Window, Writes, Wrote};
+use iotax_stats::steady::{self, LastingFall, Steady, SteadySpec, Why, Window, WrittenRound, Wrote};
 use iotax_stats::{Concludes, Refusal, Verdict};
 use iotax_store::RunData;
 use iotax_units::show_bytes;
@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// The writes of one workload while its findings are made; of reads there are none.
 #[derive(Debug, Default)]
-pub struct Course {
+pub struct WriteCourse {
     regime: Regime,
     caches: Vec<WriteCache>,
     names: Vec<String>,
@@ -34,25 +34,25 @@ pub struct Course {
     uneven: Vec<(String, Window)>,
 }
 
-impl Course {
+impl WriteCourse {
     /// Finds where the caches end, and leaves of the sides only what a verdict of the regime may rest on. Where nothing
     /// shows the end, all is left and verdicts are refused.
-    pub fn settle(run: &RunData, workload: &Workload, sides: &mut [Side]) -> Course {
+    pub fn settle(run: &RunData, workload: &Workload, sides: &mut [StackSide]) -> WriteCourse {
         if !workload.writes() {
-            return Course::default();
+            return WriteCourse::default();
         }
         let scenario = &run.start.scenario;
         // Long rounds and those that precondition are judged by nobody, but what they write fills the caches too.
         let (long, _) = gather::sides(run, workload, Purpose::Long);
         let (before, _) = gather::sides(run, workload, Purpose::Precondition);
-        let (ids, rounds): (Vec<Numbered>, Vec<Writes>) =
+        let (ids, rounds): (Vec<Numbered>, Vec<WrittenRound>) =
             writes(&[sides, &long, &before]).into_iter().unzip();
         let spec = SteadySpec {
             known_cache: run.start.write_caches.first().map(|cache| cache.bytes as f64),
             reaches: scenario.reaches(),
         };
         let visits = steady::by_visit(&rounds, &spec);
-        let mut course = Course {
+        let mut course = WriteCourse {
             regime: scenario.measure.regime,
             caches: run.start.write_caches.clone(),
             names: scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
@@ -60,7 +60,7 @@ impl Course {
             visits: visits.into_iter().map(|(range, found)| (ids[range.start].0.0, found, range)).collect(),
             preconditioned: precondition::is_steady(run, &workload.name),
             plain: ids.iter().map(|(_, kind)| *kind == PLAIN).collect(),
-            ..Course::default()
+            ..WriteCourse::default()
         };
         if course.regime == Regime::Steady {
             match steady::judged(&rounds, &spec) {
@@ -71,7 +71,7 @@ impl Course {
         course
     }
 
-    fn keep(&mut self, run: &RunData, sides: &mut [Side], ids: &[Numbered], kept: &[bool]) {
+    fn keep(&mut self, run: &RunData, sides: &mut [StackSide], ids: &[Numbered], kept: &[bool]) {
         let judged = ids.iter().zip(kept).filter(|((_, kind), kept)| **kept && *kind == PLAIN);
         let kept: BTreeSet<RoundId> = judged.map(|((id, _), _)| *id).collect();
         for (side, name) in sides.iter_mut().zip(&self.names) {
@@ -142,7 +142,7 @@ impl Course {
     }
 
     fn visit(&self, (visit, found, range): &(u32, Steady, Range<usize>)) -> VisitReport {
-        let change = |change: &Change| ChangeReport {
+        let change = |change: &LastingFall| ChangeReport {
             stack: self.names[change.stack].clone(),
             written: change.written,
             before: change.before,
@@ -230,13 +230,13 @@ const PLAIN: usize = 0;
 const PRECONDITIONS: usize = 2;
 
 /// Whole rounds of every kind in order of time, with what each stack wrote.
-fn writes(kinds: &[&[Side]]) -> Vec<(Numbered, Writes)> {
-    let of_kind = |(kind, sides): (usize, &&[Side])| -> BTreeSet<Numbered> {
+fn writes(kinds: &[&[StackSide]]) -> Vec<(Numbered, WrittenRound)> {
+    let of_kind = |(kind, sides): (usize, &&[StackSide])| -> BTreeSet<Numbered> {
         sides.iter().flat_map(|side| side.rounds.keys()).map(|id| (*id, kind)).collect()
     };
     let ids: BTreeSet<Numbered> = kinds.iter().enumerate().flat_map(of_kind).collect();
     let wrote = |(id, kind): &Numbered| {
-        let of = |(stack, side): (usize, &Side)| {
+        let of = |(stack, side): (usize, &StackSide)| {
             let round = side.rounds.get(id)?;
             let durable_s = round.flush_s.map(|flush| round.window_s + flush);
             Some(Wrote { stack, bytes: round.bytes, seconds: round.window_s, durable_s })
@@ -244,7 +244,7 @@ fn writes(kinds: &[&[Side]]) -> Vec<(Numbered, Writes)> {
         kinds[*kind].iter().enumerate().filter_map(of).collect()
     };
     let of = |id: Numbered| {
-        (id, Writes { visit: id.0.0, stacks: wrote(&id), preconditions: id.1 == PRECONDITIONS })
+        (id, WrittenRound { visit: id.0.0, stacks: wrote(&id), preconditions: id.1 == PRECONDITIONS })
     };
     ids.into_iter().map(of).collect()
 }
@@ -275,11 +275,11 @@ fn reached(visit: &VisitReport) -> String {
 }
 
 /// What verdicts on writes leave open.
-pub fn not_excluded(all: &[&Course]) -> Vec<String> {
+pub fn not_excluded(all: &[&WriteCourse]) -> Vec<String> {
     let writes = || all.iter().filter(|writes| !writes.visits.is_empty());
     let of = |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
     // Of all visits of a workload: a fall in one of them shows the drive's own pace.
-    let by_cache = |writes: &&Course| {
+    let by_cache = |writes: &&WriteCourse| {
         let known =
             |(_, steady, _): &(u32, Steady, Range<usize>)| matches!(steady.why, Why::PastCache { .. });
         writes.visits.iter().any(known)

@@ -1,7 +1,7 @@
 //! Writes with a cache that is named, one that shows, and none.
 
 use super::*;
-use crate::findings::{Figure, Findings};
+use crate::findings::{Findings, MeasuredFigure};
 use crate::{findings, twin};
 use iotax_model::record::precondition::{Preconditioned, PreconditionedStack};
 
@@ -33,7 +33,7 @@ fn kinds(found: &Findings) -> Vec<&str> {
 
 fn ratio(found: &Findings) -> (f64, u64) {
     match &found.workloads[0].comparisons[0].rate.ratio {
-        Figure::Known { value, n, .. } => (*value, *n),
+        MeasuredFigure::Known { value, n, .. } => (*value, *n),
         other => panic!("no ratio: {other:?}"),
     }
 }
@@ -52,7 +52,7 @@ fn behind_a_named_cache_only_the_later_rounds_count() {
             .all(|one| one.rate.quantity.contains("steady") && one.rate.verdict.is_resolved())
     );
     let all = findings(&writes(Regime::Burst, None));
-    let (Figure::Known { n: some, .. }, Figure::Known { n: every, .. }) =
+    let (MeasuredFigure::Known { n: some, .. }, MeasuredFigure::Known { n: every, .. }) =
         (&workload.rows[0].latency[0].p50, &all.workloads[0].rows[0].latency[0].p50)
     else {
         panic!("no latency");
@@ -165,7 +165,7 @@ fn what_long_rounds_write_fills_the_cache_too() {
         slice.window_ns *= 4;
         let written = slice.samples.iter_mut().filter(|sample| sample.metric.starts_with("write."));
         written.for_each(|sample| {
-            if let iotax_model::record::Value::Value(value) = &mut sample.value {
+            if let iotax_model::record::SampleValue::Value(value) = &mut sample.value {
                 *value *= 4.0;
             }
         });

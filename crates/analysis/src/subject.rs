@@ -1,23 +1,28 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
 pub use super::findings::Quantity;
-use super::gather::Way;
+use super::gather::IoDirection;
 use iotax_load::Job;
 use iotax_model::scenario::{
     Regime, Workload, block_size_word, detail_words, order_words, probes, rate_words,
 };
-use iotax_probe::Unit;
+use iotax_probe::ProbeUnit;
 
 /// From this block size on, people speak of throughput.
 const THROUGHPUT_FROM: u64 = 64 << 10;
 
 /// The quantity that is compared, of all I/Os or of one direction of a mix. A write names its figure and its regime, unless two
 /// runs differ in it; reads beside writes the regime alone.
-pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>, way: Option<Way>) -> String {
+pub fn quantity(
+    workload: &Workload,
+    which: Quantity,
+    regime: Option<Regime>,
+    way: Option<IoDirection>,
+) -> String {
     if let Some(probe) = &workload.probe {
         return probes::quantity(probe);
     }
-    let words = [(way != Some(Way::Read)).then(|| which.word()), regime.map(Regime::word)];
+    let words = [(way != Some(IoDirection::Read)).then(|| which.word()), regime.map(Regime::word)];
     let figure = match words.into_iter().flatten().collect::<Vec<_>>().join(", ").as_str() {
         words if workload.writes() && !words.is_empty() => format!(" ({words})"),
         _ => String::new(),
@@ -32,9 +37,9 @@ pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>, wa
 /// The unit that people speak of: bytes of one job's large blocks, else I/Os; of a probe its own.
 pub fn rate_unit(workload: &Workload) -> &'static str {
     match workload.probe_unit() {
-        Some(Unit::Bytes) => return "B/s",
-        Some(Unit::Count(_)) => return "1/s",
-        Some(Unit::Time(_)) => return "ns",
+        Some(ProbeUnit::Bytes) => return "B/s",
+        Some(ProbeUnit::Count(_)) => return "1/s",
+        Some(ProbeUnit::Time(_)) => return "ns",
         None => {}
     }
     match workload.jobs.as_slice() {
@@ -106,8 +111,11 @@ mod tests {
         let of = |way| {
             quantity(&workload(vec![mix.clone()]), Quantity::Acknowledged, Some(Regime::Burst), Some(way))
         };
-        assert_eq!(of(Way::Read), "4k random 70/30 mixed read IOPS (burst) at iodepth 1");
-        assert_eq!(of(Way::Write), "4k random 70/30 mixed write IOPS (acknowledged, burst) at iodepth 1");
+        assert_eq!(of(IoDirection::Read), "4k random 70/30 mixed read IOPS (burst) at iodepth 1");
+        assert_eq!(
+            of(IoDirection::Write),
+            "4k random 70/30 mixed write IOPS (acknowledged, burst) at iodepth 1"
+        );
         assert_eq!(said(vec![mix]), "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1");
         assert_eq!(
             said(vec![read, write.clone()]),

@@ -3,29 +3,33 @@
 
 use super::compare;
 use super::course;
-use super::findings::sweep::{Cost, Curve, Point, PointDirection, Spot, StackCurve, SweepFindings};
-use super::findings::{Comparison, DirectionRow, Figure, Interval, Row, SampleUnit, WorkloadFindings};
-use super::gather::{RoundTotal, Side};
+use super::findings::sweep::{
+    Cost, Curve, PointDirection, StackCurve, SweepFindings, SweepValue, SweptStack,
+};
+use super::findings::{
+    Comparison, DirectionRow, Interval, MeasuredFigure, SampleUnit, StackRow, WorkloadFindings,
+};
+use super::gather::{RoundTotal, StackSide};
 use super::knee;
 use super::reading::WorkloadView;
 use super::simultaneous::Simultaneous;
 use super::subject::marked;
 use iotax_model::scenario::Coordinate;
 use iotax_stats::ratio::{self, ratio_of_totals, residuals};
-use iotax_stats::{Refusal, Spread};
+use iotax_stats::{MeanSpread, Refusal};
 
-impl Spot {
-    fn of(at: &Coordinate) -> Spot {
-        Spot { value: at.value, shown: at.shown() }
+impl SweepValue {
+    fn of(at: &Coordinate) -> SweepValue {
+        SweepValue { value: at.value, shown: at.shown() }
     }
 }
 
 /// All sweeps of a run, in the order of the scenario.
 pub fn sweeps(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<SweepFindings> {
-    let mut sweeps: Vec<(&str, Vec<Member>)> = Vec::new();
+    let mut sweeps: Vec<(&str, Vec<PlacedPoint>)> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
         let Some(sweep) = &reading.workload.sweep else { continue };
-        let member = Member { reading, found, at: &sweep.at };
+        let member = PlacedPoint { reading, found, at: &sweep.at };
         match sweeps.iter_mut().find(|(name, _)| *name == sweep.sweep) {
             Some((_, members)) => members.push(member),
             None => sweeps.push((&sweep.sweep, vec![member])),
@@ -36,7 +40,7 @@ pub fn sweeps(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
 
 /// A point with its place.
 #[derive(Clone, Copy)]
-struct Member<'a> {
+struct PlacedPoint<'a> {
     reading: &'a WorkloadView<'a>,
     found: &'a WorkloadFindings,
     at: &'a [Coordinate],
@@ -46,11 +50,11 @@ const OPEN_LOOP: &str =
     "A stack that keeps up achieves the offered rate whatever it costs: there the cost shows in latency only";
 
 /// None of what a hand-written record may hold: points without a coordinate.
-fn of_members(name: &str, mut members: Vec<Member>) -> Option<SweepFindings> {
+fn of_members(name: &str, mut members: Vec<PlacedPoint>) -> Option<SweepFindings> {
     members.retain(|member| !member.at.is_empty());
     let first = *members.first()?;
     let axis = &first.at[0];
-    let curve_value = |member: &Member| member.at.get(1).map(|at| at.value);
+    let curve_value = |member: &PlacedPoint| member.at.get(1).map(|at| at.value);
     members.sort_by_key(|member| (curve_value(member), member.at[0].value));
     let by_bytes = axis.word == "bs";
     let all = Sweep { by_bytes, points: members.len(), axis: &axis.word };
@@ -76,18 +80,18 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    fn curve(&self, members: &[Member]) -> Curve {
+    fn curve(&self, members: &[PlacedPoint]) -> Curve {
         let at = members[0].at.get(1);
         let stacks = (0..members[0].found.rows.len()).map(|stack| self.stack(members, stack, at));
-        Curve { stacks: stacks.collect(), at: at.map(Spot::of) }
+        Curve { stacks: stacks.collect(), at: at.map(SweepValue::of) }
     }
 
-    fn stack(&self, members: &[Member], stack: usize, at: Option<&Coordinate>) -> StackCurve {
+    fn stack(&self, members: &[PlacedPoint], stack: usize, at: Option<&Coordinate>) -> StackCurve {
         let row = &members[0].found.rows[stack];
-        let points: Vec<Point> = members.iter().map(|member| self.point(member, stack)).collect();
+        let points: Vec<SweptStack> = members.iter().map(|member| self.point(member, stack)).collect();
         let curve = at.map(|at| format!(" at {} {}", at.word, at.shown())).unwrap_or_default();
         let name = format!("{}{curve}", row.stack);
-        let powers: Vec<(Spot, Option<Simultaneous>)> = points
+        let powers: Vec<(SweepValue, Option<Simultaneous>)> = points
             .iter()
             .map(|point| (point.at.clone(), Simultaneous::of(&point.power, self.points)))
             .collect();
@@ -103,13 +107,13 @@ impl Sweep<'_> {
         }
     }
 
-    fn point(&self, member: &Member, stack: usize) -> Point {
+    fn point(&self, member: &PlacedPoint, stack: usize) -> SweptStack {
         let row = &member.found.rows[stack];
         let offered = member.reading.offered(stack);
         let (side, schedules) = (&member.reading.sides[stack], member.reading.schedules(stack));
         let kept_up = row.iops.value().zip(offered).and_then(|(_, offered)| side.kept_up(offered, schedules));
-        Point {
-            at: Spot::of(&member.at[0]),
+        SweptStack {
+            at: SweepValue::of(&member.at[0]),
             workload: member.found.name.clone(),
             iops: row.iops.clone(),
             bytes_per_s: row.bytes_per_s.clone(),
@@ -122,19 +126,20 @@ impl Sweep<'_> {
         }
     }
 
-    fn direction(&self, member: &Member, row: &Row, one: &DirectionRow) -> PointDirection {
+    fn direction(&self, member: &PlacedPoint, row: &StackRow, one: &DirectionRow) -> PointDirection {
         let latency = row.latency.iter().find(|latency| latency.direction == one.direction);
         PointDirection {
             direction: one.direction,
             iops: one.iops.clone(),
             bytes_per_s: one.bytes_per_s.clone(),
-            latency: latency.map_or_else(|| Figure::missing("not recorded"), |latency| latency.mean.clone()),
+            latency: latency
+                .map_or_else(|| MeasuredFigure::missing("not recorded"), |latency| latency.mean.clone()),
             costs: self.costs(member, &row.stack, Some(one.direction)),
         }
     }
 
     /// Of all I/Os, or of one direction of a mix.
-    fn costs(&self, member: &Member, stack: &str, direction: Option<&str>) -> Vec<Cost> {
+    fn costs(&self, member: &PlacedPoint, stack: &str, direction: Option<&str>) -> Vec<Cost> {
         let cost = |one: &Comparison| {
             let rate = one.rate_of(direction)?;
             let simultaneous = Simultaneous::of(&rate.ratio, self.points);
@@ -153,17 +158,20 @@ impl Sweep<'_> {
     }
 }
 
-fn of_stack<'a>(member: &Member<'a>, stack: &str) -> impl Iterator<Item = &'a Comparison> + use<'a> {
+fn of_stack<'a>(member: &PlacedPoint<'a>, stack: &str) -> impl Iterator<Item = &'a Comparison> + use<'a> {
     let stack = stack.to_owned();
     member.found.comparisons.iter().filter(move |one| one.stack == stack)
 }
 
 /// By quantity, and then by point.
-fn comparisons<'a>(members: &[Member<'a>], row: &Row) -> Vec<(&'static str, Vec<(Spot, &'a Comparison)>)> {
-    let mut all: Vec<(&'static str, Vec<(Spot, &Comparison)>)> = Vec::new();
+fn comparisons<'a>(
+    members: &[PlacedPoint<'a>],
+    row: &StackRow,
+) -> Vec<(&'static str, Vec<(SweepValue, &'a Comparison)>)> {
+    let mut all: Vec<(&'static str, Vec<(SweepValue, &Comparison)>)> = Vec::new();
     for member in members {
         for one in of_stack(member, &row.stack) {
-            let entry = (Spot::of(&member.at[0]), one);
+            let entry = (SweepValue::of(&member.at[0]), one);
             match all.iter_mut().find(|(known, _)| *known == one.write_word()) {
                 Some((_, points)) => points.push(entry),
                 None => all.push((one.write_word(), vec![entry])),
@@ -174,7 +182,7 @@ fn comparisons<'a>(members: &[Member<'a>], row: &Row) -> Vec<(&'static str, Vec<
 }
 
 /// `kept up to 8000 (16000: 71 % of the offered rate)`: points are in the order of their rate.
-fn kept_up(points: &[Point]) -> String {
+fn kept_up(points: &[SweptStack]) -> String {
     let missed = points.iter().position(|point| point.kept_up != Some(true));
     let Some(missed) = missed else {
         return match points.last() {
@@ -195,7 +203,7 @@ fn kept_up(points: &[Point]) -> String {
 }
 
 /// The row's own mean where there is one direction; of a mix the mean over all I/Os.
-fn latency(reading: &WorkloadView, stack: usize, row: &Row) -> Figure {
+fn latency(reading: &WorkloadView, stack: usize, row: &StackRow) -> MeasuredFigure {
     let side = &reading.sides[stack];
     match row.latency.as_slice() {
         [one] => one.mean.clone(),
@@ -205,14 +213,14 @@ fn latency(reading: &WorkloadView, stack: usize, row: &Row) -> Figure {
 }
 
 /// `(I/Os, sum of their latencies)` of each round.
-fn waits(side: &Side) -> Vec<(f64, f64)> {
+fn waits(side: &StackSide) -> Vec<(f64, f64)> {
     side.rounds.values().map(|round| (round.latency.items, round.latency.sum)).collect()
 }
 
 /// Throughput over mean latency (Kleinrock), per millisecond of latency. Both are of the same rounds, so the
 /// residuals of the one are taken from those of the other before the spread is made: in a closed loop they go
 /// together, and intervals of each alone would not say how sure the quotient is.
-fn power(reading: &WorkloadView, stack: usize, by_bytes: bool) -> Figure {
+fn power(reading: &WorkloadView, stack: usize, by_bytes: bool) -> MeasuredFigure {
     let side = &reading.sides[stack];
     if side.rounds.is_empty() {
         return reading.absence(stack);
@@ -220,14 +228,18 @@ fn power(reading: &WorkloadView, stack: usize, by_bytes: bool) -> Figure {
     let amount = |round: &RoundTotal| if by_bytes { round.bytes } else { round.ios };
     let rates: Vec<(f64, f64)> = side.rounds.values().map(|round| (round.window_s, amount(round))).collect();
     let unit = if by_bytes { "B/s/ms" } else { "1/s/ms" };
-    quotient(&rates, &waits(side), unit).unwrap_or_else(Figure::missing)
+    quotient(&rates, &waits(side), unit).unwrap_or_else(MeasuredFigure::missing)
 }
 
-fn quotient(rates: &[(f64, f64)], waits: &[(f64, f64)], unit: &'static str) -> Result<Figure, Refusal> {
+fn quotient(
+    rates: &[(f64, f64)],
+    waits: &[(f64, f64)],
+    unit: &'static str,
+) -> Result<MeasuredFigure, Refusal> {
     let silent = |_| Refusal::NotMeasured { reason: "no latency was recorded".into() };
     let (rate, wait) = (ratio_of_totals(rates)?, ratio_of_totals(waits).map_err(silent)?);
     let left = residuals(rates, rate).into_iter().zip(residuals(waits, wait)).map(|(rate, wait)| rate - wait);
-    let spread = Spread::of(&left.collect::<Vec<_>>());
+    let spread = MeanSpread::of(&left.collect::<Vec<_>>());
     let ratio = rate / (wait / 1e6);
     match spread {
         Ok(spread) => {
@@ -240,7 +252,7 @@ fn quotient(rates: &[(f64, f64)], waits: &[(f64, f64)], unit: &'static str) -> R
         Err(few) => {
             let interval = Interval::Missing { missing: few.to_string() };
             let n = rates.len() as u64;
-            Ok(Figure::known(ratio, unit, (n, SampleUnit::Rounds), interval))
+            Ok(MeasuredFigure::known(ratio, unit, (n, SampleUnit::Rounds), interval))
         }
     }
 }

@@ -4,7 +4,7 @@ use super::super::findings::Findings;
 use super::super::{RunData, findings, twin};
 use super::*;
 use crate::findings::SampleUnit;
-use crate::findings::sweep::{Change, Place};
+use crate::findings::sweep::{CostTrend, KneePosition};
 use iotax_stats::Verdict;
 
 fn only(run: &RunData) -> SweepFindings {
@@ -18,11 +18,11 @@ fn said(sweep: &SweepFindings) -> String {
     stacks.flat_map(StackCurve::sentences).map(|sentence| format!("{sentence}\n")).collect()
 }
 
-fn places(sweep: &SweepFindings) -> Vec<&Place> {
+fn places(sweep: &SweepFindings) -> Vec<&KneePosition> {
     sweep.curves.iter().flat_map(|curve| &curve.stacks).map(|stack| &stack.knee.place).collect()
 }
 
-fn values(spots: &[Spot]) -> Vec<u64> {
+fn values(spots: &[SweepValue]) -> Vec<u64> {
     spots.iter().map(|at| at.value).collect()
 }
 
@@ -31,7 +31,7 @@ fn the_knee_of_a_saturating_curve_is_found() {
     let sweep = only(&twin::sweep());
     assert_eq!((sweep.axis.as_str(), sweep.throughput, sweep.points), ("iodepth", "1/s", 6));
     for (place, truth) in places(&sweep).into_iter().zip([8, 8, 4]) {
-        let Place::Inside { at, not_told_apart, no_interval } = place else { panic!("{place:?}") };
+        let KneePosition::Inside { at, not_told_apart, no_interval } = place else { panic!("{place:?}") };
         assert!(at.value == truth || values(not_told_apart).contains(&truth), "{place:?}");
         assert!(not_told_apart.len() <= 1 && no_interval.is_empty(), "{place:?}");
     }
@@ -58,7 +58,7 @@ fn in_a_closed_loop_power_varies_twice_as_much_as_the_rate() {
     // A faster round has both more I/Os and shorter ones: twice the spread, not 1.4 times.
     let rates: Vec<(f64, f64)> = factors.iter().map(|factor| (1.0, 1e4 * factor)).collect();
     let waits: Vec<(f64, f64)> = factors.iter().map(|factor| (1.0, 1e5 / factor)).collect();
-    let spread = |figure: &Figure| figure.bounds().map(|(low, high)| (high / low).ln()).unwrap();
+    let spread = |figure: &MeasuredFigure| figure.bounds().map(|(low, high)| (high / low).ln()).unwrap();
     let times =
         spread(&quotient(&rates, &waits, "1/s/ms").unwrap()) / spread(&compare::of_totals(&rates, "1/s"));
     assert!((1.9..2.1).contains(&times), "{times}");
@@ -69,11 +69,11 @@ fn a_cost_that_grows_and_one_that_stays() {
     let sweep = only(&twin::sweep());
     let stacks = &sweep.curves[0].stacks;
     assert!(stacks[0].courses.is_empty(), "the baseline has no cost");
-    let Change::Same { ratio: Interval::Bounds { low, high, .. } } = &stacks[1].courses[0].change else {
+    let CostTrend::Same { ratio: Interval::Bounds { low, high, .. } } = &stacks[1].courses[0].change else {
         panic!("{:?}", stacks[1].courses)
     };
     assert!(*low <= 90.0 / 93.7 && 90.0 / 93.7 <= *high, "{low} {high}");
-    let Change::Changes { more, less, extremes: true } = &stacks[2].courses[0].change else {
+    let CostTrend::Changes { more, less, extremes: true } = &stacks[2].courses[0].change else {
         panic!("{:?}", stacks[2].courses)
     };
     assert!(more.at.value >= 16 && less.at.value <= 2, "{more:?} {less:?}");
@@ -83,7 +83,7 @@ fn a_cost_that_grows_and_one_that_stays() {
 fn a_cost_that_stays_is_rarely_said_to_change() {
     let changes = (300..340).filter(|seed| {
         let sweep = only(&twin::sweep_of_seed(*seed));
-        matches!(sweep.curves[0].stacks[1].courses[0].change, Change::Changes { .. })
+        matches!(sweep.curves[0].stacks[1].courses[0].change, CostTrend::Changes { .. })
     });
     // Six intervals of 95 % each would disagree far more often than all six at once.
     assert!(changes.count() <= 4);
@@ -99,7 +99,9 @@ fn a_maximum_at_the_edge_is_no_knee() {
         "{}",
         said(&rising)
     );
-    assert!(places(&rising).iter().all(|place| matches!(place, Place::Edge { at, .. } if at.value == 8)));
+    assert!(
+        places(&rising).iter().all(|place| matches!(place, KneePosition::Edge { at, .. } if at.value == 8))
+    );
     let two = only(&truncated(twin::rising_sweep(), 2));
     assert!(
         said(&two)
@@ -189,7 +191,7 @@ fn writes_have_two_courses_and_a_sweep_over_bs_counts_bytes() {
 
 #[test]
 fn simultaneous_intervals_are_wider_and_hold_their_value() {
-    let figure = |freedom| Figure::Known {
+    let figure = |freedom| MeasuredFigure::Known {
         value: 0.9,
         unit: "1",
         n: 40,
@@ -206,7 +208,7 @@ fn simultaneous_intervals_are_wider_and_hold_their_value() {
     // Rounds that remember leave few degrees of freedom: 7.453 / 3.182 at three.
     let few = Simultaneous::of(&figure(3.0), 10).unwrap();
     assert!(((0.9f64 / few.low).ln() / (0.9f64 / 0.88).ln() - 7.453 / 3.182).abs() < 2e-3);
-    assert_eq!(Simultaneous::of(&Figure::missing("why"), 10), None);
+    assert_eq!(Simultaneous::of(&MeasuredFigure::missing("why"), 10), None);
 }
 
 #[test]

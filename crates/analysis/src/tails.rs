@@ -1,11 +1,11 @@
 //! Latencies of pairs of stacks: ratios of percentiles, and how many I/Os of a stack take longer than
 //! a percentile of the baseline's.
 
-use super::compare::{Estimated, Taken, of_estimate, of_ratio};
+use super::compare::{AddedPerIo, Estimated, of_estimate, of_ratio};
 use super::directions;
-use super::findings::{Figure, Interval, SampleUnit, TailFinding, percentile_name};
-use super::gather::{RoundId, Side, Way};
-use super::pairing::{Paired, Unit};
+use super::findings::{Interval, MeasuredFigure, SampleUnit, TailFinding, percentile_name};
+use super::gather::{IoDirection, RoundId, StackSide};
+use super::pairing::{Paired, VisitUnit};
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::marked;
@@ -20,9 +20,9 @@ const TAIL_FROM: f64 = 0.9;
 /// Ratios of p50, p99, p99.9 and what else was asked for, of each direction.
 pub fn ratios(
     reading: &WorkloadView,
-    sides: [&Side; 2],
+    sides: [&StackSide; 2],
     paired: &Paired,
-) -> Vec<(&'static str, f64, Figure)> {
+) -> Vec<(&'static str, f64, MeasuredFigure)> {
     let mut ratios = Vec::new();
     for (way, pair) in PairedLatencies::of_all(reading, sides, paired) {
         ratios.extend(quantiles(reading).map(|q| (way.word(), q, pair.ratio(q))));
@@ -31,14 +31,19 @@ pub fn ratios(
 }
 
 /// The ratio of a quantile of one direction, or of the mean.
-pub fn latency_ratio(reading: &WorkloadView, pair: [usize; 2], way: Way, quantile: Option<f64>) -> Figure {
+pub fn latency_ratio(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    way: IoDirection,
+    quantile: Option<f64>,
+) -> MeasuredFigure {
     if let Some(reason) = reading.own_clocks_unlike(pair) {
-        return Figure::missing(reason);
+        return MeasuredFigure::missing(reason);
     }
     let [a, b] = pair.map(|at| &reading.sides[at]);
     let paired = reading.pair(a, b);
     match quantile {
-        None => Taken::of(a, b, &paired, directions::waited(Some(way))).times(),
+        None => AddedPerIo::of(a, b, &paired, directions::waited(Some(way))).times(),
         Some(q) => PairedLatencies::of(reading, [a, b], &paired, way).ratio(q),
     }
 }
@@ -64,23 +69,28 @@ fn quantiles(reading: &WorkloadView) -> impl Iterator<Item = f64> {
 enum PairedLatencies {
     /// By stratum.
     Rounds(Vec<[RoundHistograms; 2]>),
-    Visits(Vec<[RoundHistograms; 2]>, Unit),
+    Visits(Vec<[RoundHistograms; 2]>, VisitUnit),
 }
 
 impl PairedLatencies {
     /// Of each direction that both have.
     fn of_all(
         reading: &WorkloadView,
-        sides: [&Side; 2],
+        sides: [&StackSide; 2],
         paired: &Paired,
-    ) -> impl Iterator<Item = (Way, PairedLatencies)> {
+    ) -> impl Iterator<Item = (IoDirection, PairedLatencies)> {
         let of = move |way| (way, PairedLatencies::of(reading, sides, paired, way));
-        Way::ALL.into_iter().map(of).filter(|(_, pair)| pair.count().iter().all(|count| *count > 0))
+        IoDirection::ALL.into_iter().map(of).filter(|(_, pair)| pair.count().iter().all(|count| *count > 0))
     }
 
-    fn of(reading: &WorkloadView, sides: [&Side; 2], paired: &Paired, way: Way) -> PairedLatencies {
+    fn of(
+        reading: &WorkloadView,
+        sides: [&StackSide; 2],
+        paired: &Paired,
+        way: IoDirection,
+    ) -> PairedLatencies {
         // All of them are there already, unless the sides differ.
-        let some = |side: &Side, ids: &[RoundId]| match ids.len() == side.rounds.len() {
+        let some = |side: &StackSide, ids: &[RoundId]| match ids.len() == side.rounds.len() {
             true => side.of_way(way).clone(),
             false => side.latencies_of(reading.run, ids, way),
         };
@@ -114,7 +124,7 @@ impl PairedLatencies {
         merged
     }
 
-    fn ratio(&self, q: f64) -> Figure {
+    fn ratio(&self, q: f64) -> MeasuredFigure {
         match self {
             PairedLatencies::Rounds(strata) => {
                 let pooled = || {
@@ -126,21 +136,21 @@ impl PairedLatencies {
                     Err(few @ Refusal::TooFewRounds { .. }) => match pooled() {
                         Ok(ratio) => {
                             let counted = (self.count().iter().sum(), SampleUnit::Samples);
-                            Figure::bare(ratio, "1", counted, few)
+                            MeasuredFigure::bare(ratio, "1", counted, few)
                         }
-                        Err(reason) => Figure::missing(reason),
+                        Err(reason) => MeasuredFigure::missing(reason),
                     },
                     found => of_estimate(found, "1"),
                 }
             }
             PairedLatencies::Visits(pairs, unit) => match quantile::of_visits(pairs, q, unit.least()) {
                 Ok(found) => Estimated::Visits(found, *unit).figure(),
-                Err(reason) => Figure::missing(reason),
+                Err(reason) => MeasuredFigure::missing(reason),
             },
         }
     }
 
-    fn added(&self, q: f64) -> Figure {
+    fn added(&self, q: f64) -> MeasuredFigure {
         match self {
             PairedLatencies::Rounds(strata) => of_estimate(quantile::of_difference(strata, q), "ns"),
             PairedLatencies::Visits(pairs, unit) => {
@@ -148,19 +158,24 @@ impl PairedLatencies {
                     Ok(found) => {
                         let bounds = (found.value - found.half_width, found.value + found.half_width);
                         let interval = Interval::between(bounds.0, bounds.1);
-                        Figure::known(found.value, "ns", (found.rounds as u64, unit.counted()), interval)
+                        MeasuredFigure::known(
+                            found.value,
+                            "ns",
+                            (found.rounds as u64, unit.counted()),
+                            interval,
+                        )
                     }
-                    Err(reason) => Figure::missing(reason),
+                    Err(reason) => MeasuredFigure::missing(reason),
                 }
             }
         }
     }
 
     /// Share of the stack's I/Os beyond a threshold that this share of the baseline's exceed.
-    fn share(&self, beyond: f64) -> Figure {
+    fn share(&self, beyond: f64) -> MeasuredFigure {
         let pooled = self.merged(0).pooled();
         let Some(threshold) = Threshold::exceeded_by(&pooled, beyond) else {
-            return Figure::missing(Refusal::IdleBaseline);
+            return MeasuredFigure::missing(Refusal::IdleBaseline);
         };
         let ratio = match self {
             PairedLatencies::Rounds(strata) => {
@@ -173,10 +188,10 @@ impl PairedLatencies {
                     .map(|found| Estimated::Visits(found, *unit).figure())
             }
         };
-        ratio.map_or_else(Figure::missing, |ratio| ratio.map("1", |times| (beyond * times).min(1.0)))
+        ratio.map_or_else(MeasuredFigure::missing, |ratio| ratio.map("1", |times| (beyond * times).min(1.0)))
     }
 
-    fn finding(&self, way: Way, q: f64, [base, stack]: &[String; 2]) -> TailFinding {
+    fn finding(&self, way: IoDirection, q: f64, [base, stack]: &[String; 2]) -> TailFinding {
         let beyond = 1.0 - q;
         let share = self.share(beyond);
         let threshold = match self.pairs() {
@@ -184,9 +199,14 @@ impl PairedLatencies {
             _ => match quantile::pooled_of_one(&self.merged(0), q) {
                 Ok(ns) => {
                     let counted = (self.count()[0], SampleUnit::Samples);
-                    Figure::bare(ns, "ns", counted, "of all set-ups together; its row has the interval")
+                    MeasuredFigure::bare(
+                        ns,
+                        "ns",
+                        counted,
+                        "of all set-ups together; its row has the interval",
+                    )
                 }
-                Err(reason) => Figure::missing(reason),
+                Err(reason) => MeasuredFigure::missing(reason),
             },
         };
         let sentence = threshold.value().zip(share.value()).map(|(ns, value)| {

@@ -1,18 +1,18 @@
 //! Known truth in, known truth out: the twin's costs must be found within their intervals.
 
-use super::findings::{BillLine, Figure, Interval, SampleUnit};
+use super::findings::{BillLine, Interval, MeasuredFigure, SampleUnit};
 use super::{Findings, RunData, findings, twin};
 use iotax_load::Job;
-use iotax_model::record::{DesignUp, Place, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
+use iotax_model::record::{DesignUp, Place, PlaceFacts, Purpose, SampleValue, Slice, Warning, WorkerUp};
 use iotax_stats::pilot::Pattern;
 use iotax_stats::{Concludes, Refusal, Verdict};
 
-fn covers(figure: &Figure, truth: f64) -> bool {
+fn covers(figure: &MeasuredFigure, truth: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| low <= truth && truth <= high)
 }
 
 /// Widest interval that still says something.
-fn narrow(figure: &Figure, percent: f64) -> bool {
+fn narrow(figure: &MeasuredFigure, percent: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| (high / low - 1.0).abs() * 50.0 <= percent)
 }
 
@@ -44,7 +44,7 @@ fn the_bill_finds_each_layer_and_explains_the_total() {
     let left = &bill.unexplained.ratio;
     assert!((left.value().unwrap() - 1.0).abs() < 1e-9 && narrow(left, 1e-6), "{left:?}");
     let deep: &BillLine = &found.workloads[1].bill.as_ref().unwrap().lines[0];
-    assert_eq!(deep.added_latency, Figure::missing("only at iodepth 1"));
+    assert_eq!(deep.added_latency, MeasuredFigure::missing("only at iodepth 1"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_headline_of_many_has_the_interval_that_holds_over_all() {
 }
 
 /// Checks that a conclusion agrees with the interval printed beside it.
-fn agrees(verdict: &Verdict, ratio: &Figure, what: &str) {
+fn agrees(verdict: &Verdict, ratio: &MeasuredFigure, what: &str) {
     let Some((low, high)) = ratio.bounds() else { return };
     match verdict {
         Verdict::Costs { low: least, high: most, .. } => {
@@ -276,7 +276,7 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
     let row = &found.workloads[0].rows[1];
     assert_eq!(row.rounds + findings_dropped(&found), 10);
     assert!(
-        matches!(&row.iops, Figure::Known { interval: Interval::Missing { missing }, .. } if missing.contains("16"))
+        matches!(&row.iops, MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } if missing.contains("16"))
     );
     let verdict = &found.workloads[0].comparisons[0].rate.verdict;
     assert!(
@@ -374,11 +374,13 @@ fn a_failed_layer_is_failed_and_its_cost_is_left_unexplained() {
     let found = findings(&twin::failed());
     let workload = &found.workloads[0];
     assert!(
-        matches!(&workload.rows[1].iops, Figure::Failed { reason } if reason.contains("Input/output error (os error 5)"))
+        matches!(&workload.rows[1].iops, MeasuredFigure::Failed { reason } if reason.contains("Input/output error (os error 5)"))
     );
     let bill = workload.bill.as_ref().unwrap();
-    assert!(matches!(bill.lines[0].ratio, Figure::Failed { .. }));
-    assert!(matches!(&bill.lines[1].ratio, Figure::Missing { reason } if reason.contains("loop below it")));
+    assert!(matches!(bill.lines[0].ratio, MeasuredFigure::Failed { .. }));
+    assert!(
+        matches!(&bill.lines[1].ratio, MeasuredFigure::Missing { reason } if reason.contains("loop below it"))
+    );
     assert_eq!(bill.unexplained.layer, "unexplained (with loop, fs(xfs))");
     assert!(covers(&bill.unexplained.ratio, 90.0 / 96.6) && narrow(&bill.unexplained.ratio, 2.0));
     assert!(workload.comparisons[0].rate.sentence.contains("loop failed: 3 I/Os failed"));
@@ -389,7 +391,7 @@ fn stacks_that_are_never_up_together_are_paired_by_visits() {
     let found = findings(&twin::visits());
     let one = &found.workloads[0].comparisons[0];
     assert!(
-        matches!(one.rate.ratio, Figure::Known { n: 6, of: SampleUnit::Visits, .. }),
+        matches!(one.rate.ratio, MeasuredFigure::Known { n: 6, of: SampleUnit::Visits, .. }),
         "{:?}",
         one.rate.ratio
     );
@@ -401,11 +403,11 @@ fn stacks_that_are_never_up_together_are_paired_by_visits() {
 #[test]
 fn a_failed_sample_spoils_its_round_only() {
     let mut run = twin::a_against_a();
-    run.slices[5].samples[0].value = Value::Failed("worker said nothing".into());
+    run.slices[5].samples[0].value = SampleValue::Failed("worker said nothing".into());
     let found = findings(&run);
     let rows = &found.workloads[0].rows;
     assert_eq!(rows[0].rounds + rows[1].rounds, 95);
-    assert!(matches!(found.workloads[0].comparisons[0].rate.ratio, Figure::Known { n: 47, .. }));
+    assert!(matches!(found.workloads[0].comparisons[0].rate.ratio, MeasuredFigure::Known { n: 47, .. }));
 }
 
 #[test]
@@ -642,7 +644,8 @@ fn a_round_without_a_completion_is_a_round() {
         };
         slice.samples.retain(|sample| factor > 0.0 || !sample.metric.ends_with(".latency"));
         for sample in &mut slice.samples {
-            if let (true, Value::Value(count)) = (sample.metric.starts_with("read."), &mut sample.value) {
+            if let (true, SampleValue::Value(count)) = (sample.metric.starts_with("read."), &mut sample.value)
+            {
                 *count *= factor;
             }
         }
@@ -686,7 +689,7 @@ fn busy_cpus_and_a_busy_generator_are_ceilings_only_if_both_have_them() {
     let spinning = |slice: &mut iotax_model::record::Slice| {
         let whole = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
         for sample in slice.samples.iter_mut().filter(|sample| sample.metric == "cpu.user") {
-            sample.value = Value::Value(0.96 * whole);
+            sample.value = SampleValue::Value(0.96 * whole);
         }
     };
     assert_eq!((with(&spinning, true), with(&spinning, false)), (Some("generator"), None));
@@ -700,7 +703,7 @@ fn threads_that_spin_until_an_io_is_due_are_no_ceiling() {
         for slice in &mut run.slices {
             let whole = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
             let user = slice.samples.iter_mut().find(|one| one.metric == "cpu.user").unwrap();
-            user.value = Value::Value(0.96 * whole);
+            user.value = SampleValue::Value(0.96 * whole);
         }
         findings(&run).workloads[0].comparisons[0].masked.as_ref().map(|masked| masked.short())
     };
@@ -774,7 +777,7 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     let found = findings(&run);
     let (workload, one) = (&found.workloads[0], &found.workloads[0].comparisons[0]);
     assert!(
-        matches!(one.rate.ratio, Figure::Known { n: 3, of: SampleUnit::Attaches, .. }),
+        matches!(one.rate.ratio, MeasuredFigure::Known { n: 3, of: SampleUnit::Attaches, .. }),
         "{:?}",
         one.rate.ratio
     );
@@ -791,7 +794,7 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     let strata = findings(&run);
     assert!(matches!(
         strata.workloads[0].comparisons[0].rate.ratio,
-        Figure::Known { n: 60, of: SampleUnit::Rounds, .. }
+        MeasuredFigure::Known { n: 60, of: SampleUnit::Rounds, .. }
     ));
     assert!(this_attach(&strata));
 }
@@ -801,21 +804,21 @@ fn latencies_of_stacks_that_are_visited_have_the_visit_as_their_unit() {
     let p50 = |found: &Findings| found.workloads[0].comparisons[0].latency_ratios[0].2.clone();
     let visited = findings(&twin::visits());
     assert!(
-        matches!(p50(&visited), Figure::Known { n: 6, of: SampleUnit::Visits, .. }),
+        matches!(p50(&visited), MeasuredFigure::Known { n: 6, of: SampleUnit::Visits, .. }),
         "{:?}",
         p50(&visited)
     );
     assert!(covers(&p50(&visited), 0.75), "{:?}", p50(&visited));
     let attached = findings(&twin::attaches());
     assert!(
-        matches!(p50(&attached), Figure::Known { n: 3, of: SampleUnit::Attaches, .. }),
+        matches!(p50(&attached), MeasuredFigure::Known { n: 3, of: SampleUnit::Attaches, .. }),
         "{:?}",
         p50(&attached)
     );
     let mut few = twin::visits();
     few.slices.retain(|slice| slice.visit < 3);
     let few = p50(&findings(&few));
-    assert!(matches!(&few, Figure::Missing { reason } if reason.contains("visits")), "{few:?}");
+    assert!(matches!(&few, MeasuredFigure::Missing { reason } if reason.contains("visits")), "{few:?}");
 }
 
 #[test]
@@ -829,7 +832,10 @@ fn a_disturbed_baseline_is_measured_apart_and_says_so() {
         "{}",
         beside.sentence
     );
-    assert!(matches!(workload.comparisons[0].rate.ratio, Figure::Known { of: SampleUnit::Visits, n: 6, .. }));
+    assert!(matches!(
+        workload.comparisons[0].rate.ratio,
+        MeasuredFigure::Known { of: SampleUnit::Visits, n: 6, .. }
+    ));
     assert!(found.warnings.iter().any(|warning| warning.kind == "apart"));
     assert!(found.apart.is_some());
 }
@@ -854,7 +860,7 @@ fn a_run_that_ends_early_keeps_the_visits_that_were_measured_apart() {
     let found = findings(&run);
     assert!(matches!(
         found.workloads[0].comparisons[0].rate.ratio,
-        Figure::Known { of: SampleUnit::Visits, n: 4, .. }
+        MeasuredFigure::Known { of: SampleUnit::Visits, n: 4, .. }
     ));
 }
 

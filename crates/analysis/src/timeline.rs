@@ -8,7 +8,7 @@ use iotax_load::ShortSlice;
 use iotax_model::record::{Purpose, SeriesUp, Slice};
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
-use iotax_stats::rounds::{Part, Round, RoundKind, Value};
+use iotax_stats::rounds::{Round, RoundKind, RoundPart, SliceValue};
 use iotax_store::RunData;
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,12 +28,12 @@ struct Timed {
     kind: RoundKind,
     /// Whether its slots are the short slices of a series.
     in_series: bool,
-    slots: Vec<Slot>,
+    slots: Vec<SliceSlot>,
 }
 
 /// One slice.
 #[derive(Debug)]
-struct Slot {
+struct SliceSlot {
     stack: usize,
     ios: f64,
     bytes: f64,
@@ -65,8 +65,8 @@ impl Timeline {
             }
             let Some(last) = rounds.last_mut() else { continue };
             match last.in_series {
-                true => last.share_out(&Slot::of(slice, *stack)),
-                false => last.slots.push(Slot::of(slice, *stack)),
+                true => last.share_out(&SliceSlot::of(slice, *stack)),
+                false => last.slots.push(SliceSlot::of(slice, *stack)),
             }
         }
         let long_slices = rounds.iter().filter(|round| round.kind == RoundKind::Long).map(Timed::most).max();
@@ -94,7 +94,7 @@ impl Timeline {
 }
 
 impl Timed {
-    fn of_stack(&self, stack: usize) -> impl Iterator<Item = &Slot> {
+    fn of_stack(&self, stack: usize) -> impl Iterator<Item = &SliceSlot> {
         self.slots.iter().filter(move |slot| slot.stack == stack)
     }
 
@@ -108,7 +108,7 @@ impl Timed {
 
     /// Gives the short slices of a stack their parts of what is known of all of them together: bytes by
     /// their I/Os, the flush by their windows.
-    fn share_out(&mut self, sum: &Slot) {
+    fn share_out(&mut self, sum: &SliceSlot) {
         for slot in self.slots.iter_mut().filter(|slot| slot.stack == sum.stack) {
             slot.bytes = if sum.ios > 0.0 { sum.bytes * slot.ios / sum.ios } else { 0.0 };
             slot.flush_s = sum.flush_s.map(|flush_s| flush_s * slot.window_s / sum.window_s);
@@ -130,12 +130,12 @@ impl Timed {
 }
 
 /// The short slices of a series; none where they cannot be read.
-fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Vec<Slot> {
+fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Vec<SliceSlot> {
     let stacks: Option<Vec<usize>> =
         series.stacks.iter().map(|name| index.get(name.as_str()).copied()).collect();
     let Some((stacks, slices)) = stacks.zip((run.short_slices)(series.at)) else { return Vec::new() };
     let slot = |slice: &ShortSlice| {
-        Some(Slot {
+        Some(SliceSlot {
             stack: *stacks.get(slice.worker)?,
             ios: slice.ios as f64,
             bytes: 0.0,
@@ -147,10 +147,10 @@ fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Ve
     slices.iter().map(slot).collect::<Option<_>>().unwrap_or_default()
 }
 
-impl Slot {
-    fn of(slice: &Slice, stack: usize) -> Slot {
+impl SliceSlot {
+    fn of(slice: &Slice, stack: usize) -> SliceSlot {
         let found = Samples::of(slice);
-        Slot {
+        SliceSlot {
             stack,
             ios: found.ios,
             bytes: found.bytes,
@@ -161,20 +161,20 @@ impl Slot {
     }
 
     /// A third stack only says who ran before: what it lacks is no matter.
-    fn part(&self, compared: bool, basis: Basis) -> Result<Part, Refusal> {
+    fn part(&self, compared: bool, basis: Basis) -> Result<RoundPart, Refusal> {
         let flush_s = match (basis.quantity, self.flush_s) {
             (Quantity::Durable, None) if compared => return Err(no_flush()),
             (Quantity::Durable, flush_s) => flush_s.unwrap_or(0.0),
             (Quantity::Acknowledged, _) => 0.0,
         };
         let amount = if basis.by_bytes { self.bytes } else { self.ios };
-        Ok(Part { stack: self.stack, amount, seconds: self.window_s + flush_s })
+        Ok(RoundPart { stack: self.stack, amount, seconds: self.window_s + flush_s })
     }
 }
 
 /// Which value a slice has on that basis.
-pub fn value(basis: Basis) -> Value {
-    if basis.by_bytes { Value::Time } else { Value::Rate }
+pub fn value(basis: Basis) -> SliceValue {
+    if basis.by_bytes { SliceValue::Time } else { SliceValue::Rate }
 }
 
 /// A durable figure needs each slice's flush.

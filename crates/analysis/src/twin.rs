@@ -4,8 +4,8 @@
 use iotax_facts::machine::Facts;
 use iotax_load::{EngineName, Histogram, Job, Rw};
 use iotax_model::record::{
-    Better, CpuTimes, DesignUp, Gate, Generator, GuestDisk, Matched, Place, PlaceFacts, Purpose, RunStart,
-    Sample, Slice, SlicePart, Value, Warning, WorkerUp,
+    Better, CpuTimes, DesignUp, Generator, GuestDisk, Matched, Place, PlaceFacts, Purpose, QuiesceGate,
+    RunStart, SampleValue, Slice, SlicePart, SliceSample, Warning, WorkerUp,
 };
 use iotax_model::scenario::sweep::SWEPT;
 use iotax_model::scenario::{
@@ -94,11 +94,11 @@ fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
     }
 }
 
-fn parts(parts: u32, ios: f64, window_ns: f64, samples: &[Sample]) -> Vec<SlicePart> {
+fn parts(parts: u32, ios: f64, window_ns: f64, samples: &[SliceSample]) -> Vec<SlicePart> {
     let all = f64::from(parts * (parts + 1) / 2);
     let read = samples.iter().find(|sample| sample.metric == "read.latency");
     let latency = read.and_then(|sample| match sample.value {
-        Value::Histogram(at) => Some(at),
+        SampleValue::Histogram(at) => Some(at),
         _ => None,
     });
     let part = |at: u32| SlicePart {
@@ -376,7 +376,7 @@ impl Twin {
             drain_ns: 300_000,
             errors: 0,
             cpu: Some(cpu_times(used, window_ns)),
-            gate: job.rw.writes().then_some(Gate {
+            gate: job.rw.writes().then_some(QuiesceGate {
                 waited_ns: 4_000_000,
                 dirty_bytes: 65_536,
                 in_flight: Some(0),
@@ -483,29 +483,34 @@ fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
 }
 
 /// `kernel_ns` is what the place computed in the kernel, all but a little of it for the generator's threads.
-fn samples(job: &Job, (ios, kernel_ns): (f64, f64), histograms: &Histograms, window_ns: f64) -> Vec<Sample> {
+fn samples(
+    job: &Job,
+    (ios, kernel_ns): (f64, f64),
+    histograms: &Histograms,
+    window_ns: f64,
+) -> Vec<SliceSample> {
     let sample =
-        |metric: String, unit: &str, better, value| Sample { metric, unit: unit.into(), better, value };
+        |metric: String, unit: &str, better, value| SliceSample { metric, unit: unit.into(), better, value };
     let mut all = Vec::new();
     for (way, ios, latency) in &histograms.latency {
         all.extend([
-            sample(format!("{way}.ios"), "1", Better::Higher, Value::Value(*ios)),
-            sample(format!("{way}.bytes"), "B", Better::Higher, Value::Value(ios * job.bs as f64)),
-            sample(format!("{way}.latency"), "ns", Better::Lower, Value::Histogram(*latency)),
+            sample(format!("{way}.ios"), "1", Better::Higher, SampleValue::Value(*ios)),
+            sample(format!("{way}.bytes"), "B", Better::Higher, SampleValue::Value(ios * job.bs as f64)),
+            sample(format!("{way}.latency"), "ns", Better::Lower, SampleValue::Histogram(*latency)),
         ]);
     }
     all.extend([
-        sample("cpu.user".into(), "ns", Better::Lower, Value::Value(ios * 40.0)),
-        sample("cpu.system".into(), "ns", Better::Lower, Value::Value(kernel_ns - ios * 100.0)),
+        sample("cpu.user".into(), "ns", Better::Lower, SampleValue::Value(ios * 40.0)),
+        sample("cpu.system".into(), "ns", Better::Lower, SampleValue::Value(kernel_ns - ios * 100.0)),
     ]);
     let in_flight = f64::from(job.iodepth * job.numjobs) * window_ns;
-    all.push(sample("in_flight".into(), "ns", Better::Higher, Value::Value(in_flight)));
-    all.push(sample("served".into(), "ns", Better::Lower, Value::Value(1.001 * in_flight)));
+    all.push(sample("in_flight".into(), "ns", Better::Higher, SampleValue::Value(in_flight)));
+    all.push(sample("served".into(), "ns", Better::Lower, SampleValue::Value(1.001 * in_flight)));
     for (name, offset) in [("reap_gap", histograms.reap_gap), ("service.latency", histograms.service)] {
-        all.extend(offset.map(|at| sample(name.into(), "ns", Better::Lower, Value::Histogram(at))));
+        all.extend(offset.map(|at| sample(name.into(), "ns", Better::Lower, SampleValue::Histogram(at))));
     }
     if job.rw.writes() {
-        all.push(sample("flush".into(), "ns", Better::Lower, Value::Value(0.3 * window_ns)));
+        all.push(sample("flush".into(), "ns", Better::Lower, SampleValue::Value(0.3 * window_ns)));
     }
     all
 }

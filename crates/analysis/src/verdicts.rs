@@ -6,7 +6,8 @@ use super::charges;
 use super::compare::{Estimated, RateComparison, over_attaches};
 use super::directions;
 use super::findings::{
-    ChargeFinding, Charges, Comparison, Figure, Interval, RateFinding, Role, WorkloadFindings,
+    ChargeFinding, Charges, Comparison, ComparisonRole, Interval, MeasuredFigure, RateFinding,
+    WorkloadFindings,
 };
 use super::pairing::Basis;
 use super::reading::WorkloadView;
@@ -14,7 +15,7 @@ use super::remedy::{Effort, resumable, settle_words};
 use super::subject::{self, Quantity, who};
 use super::tails;
 use iotax_stats::family::{self, Family};
-use iotax_stats::{Change, Concludes, Refusal};
+use iotax_stats::{Concludes, RatioChange, Refusal};
 use iotax_store::RunData;
 
 /// One comparison with the estimate behind it.
@@ -56,15 +57,15 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     );
     let scenario = &reading.run.start.scenario;
     let role = match () {
-        () if scenario.is_same(base, at) => Role::Same,
-        () if scenario.ruler() == Some(at) => Role::Generator,
-        () => Role::Stack,
+        () if scenario.is_same(base, at) => ComparisonRole::Same,
+        () if scenario.ruler() == Some(at) => ComparisonRole::Generator,
+        () => ComparisonRole::Stack,
     };
     let limited = matches!(verdict.reason(), Some(Refusal::AtLimit { .. }));
     let whole = if limited { &verdict } else { &found.verdict };
     let whole = incomparable.as_ref().map_or(Ok(whole), Err);
     let directions = directions::of_pair(reading, [base, at], &paired, which, whole);
-    let ratios: Vec<&Figure> = directions.iter().map(|one| &one.direction.rate.ratio).collect();
+    let ratios: Vec<&MeasuredFigure> = directions.iter().map(|one| &one.direction.rate.ratio).collect();
     let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, Some(which));
     let (directions, of_directions) =
         directions.into_iter().map(|one| (one.direction, one.estimated)).unzip();
@@ -149,7 +150,7 @@ pub fn hold(rate: &mut RateFinding, estimated: &Estimated, family: Family, zone:
 /// individual interval; any other reason that withheld it stays. `None` if nothing changes.
 pub fn at_once<C: Concludes>(
     reason: Option<&Refusal>,
-    change: Option<Change>,
+    change: Option<RatioChange>,
     estimated: &Estimated,
     family: Family,
     zone: f64,
@@ -157,7 +158,7 @@ pub fn at_once<C: Concludes>(
     let Interval::Bounds { low, high, .. } = estimated.simultaneous(family) else { return None };
     let ratio = 1.0 + estimated.change().value;
     let is_wide = low <= 1.0 && high >= 1.0 && (1.0 - low).max(high - 1.0) > zone;
-    let held = Change::of_ratio(ratio, low, high);
+    let held = RatioChange::of_ratio(ratio, low, high);
     match reason {
         None if is_wide => Some(C::unresolved(held, Refusal::AmongMany { many: family.many })),
         None | Some(Refusal::TooWide { .. }) => Some(C::of_interval(ratio, low, high, zone)),

@@ -2,7 +2,7 @@
 //! else is the first thing that a report says.
 
 use super::findings::verification::{Verification, VerifiedRow};
-use iotax_load::verify::{Example, Found, Kind};
+use iotax_load::verify::{BlockFault, Example, VerifiedBlocks};
 use iotax_model::record::verification::Verification as Record;
 use iotax_model::scenario::{Stack, Workload};
 use iotax_store::RunData;
@@ -34,8 +34,8 @@ fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
     if records.is_empty() && not_read.is_empty() {
         return None;
     }
-    let sum = |of: fn(&Record) -> &Found| {
-        records.iter().map(|record| of(record).clone()).fold(Found::default(), Found::and)
+    let sum = |of: fn(&Record) -> &VerifiedBlocks| {
+        records.iter().map(|record| of(record).clone()).fold(VerifiedBlocks::default(), VerifiedBlocks::and)
     };
     let (back, load) = (sum(|record| &record.found.back), sum(|record| &record.found.load));
     let sizes: BTreeSet<u64> = workload.jobs.iter().filter(|job| job.verify).map(|job| job.bs).collect();
@@ -44,8 +44,8 @@ fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
         workload: workload.name.clone(),
         stack: stack.to_owned(),
         sizes: sizes.into_iter().collect(),
-        back: Found { examples: Vec::new(), ..back },
-        load: Found { examples: Vec::new(), ..load },
+        back: VerifiedBlocks { examples: Vec::new(), ..back },
+        load: VerifiedBlocks { examples: Vec::new(), ..load },
         took_s: records.iter().map(|record| record.found.took_ns as f64 / 1e9).sum(),
         not_read: not_read.len() as u64,
         sentence: String::new(),
@@ -69,21 +69,21 @@ fn shown(example: &Example) -> String {
 }
 
 /// What each kind is called where blocks are counted.
-fn word_of(kind: Kind) -> &'static str {
+fn word_of(kind: BlockFault) -> &'static str {
     match kind {
-        Kind::Lost => "LOST (an older write is there)",
-        Kind::Misplaced => "MISPLACED (what was written elsewhere is there)",
-        Kind::Foreign => "FOREIGN (never written by this load)",
-        Kind::Torn => "TORN (wrong checksum)",
-        Kind::Unreadable => "NOT READABLE",
+        BlockFault::Lost => "LOST (an older write is there)",
+        BlockFault::Misplaced => "MISPLACED (what was written elsewhere is there)",
+        BlockFault::Foreign => "FOREIGN (never written by this load)",
+        BlockFault::Torn => "TORN (wrong checksum)",
+        BlockFault::Unreadable => "NOT READABLE",
     }
 }
 
 fn said(row: &VerifiedRow) -> String {
     let count = |blocks: u64| grouped(blocks as f64);
     let sizes = row.sizes.iter().map(|bytes| show_bytes(*bytes)).collect::<Vec<_>>().join(" and ");
-    let wrong = |found: &Found| {
-        let kinds = Kind::ALL.into_iter().filter(|kind| found.of(*kind) > 0);
+    let wrong = |found: &VerifiedBlocks| {
+        let kinds = BlockFault::ALL.into_iter().filter(|kind| found.of(*kind) > 0);
         kinds
             .map(|kind| format!("{} {}", count(found.of(kind)), word_of(kind)))
             .collect::<Vec<_>>()

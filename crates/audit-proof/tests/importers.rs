@@ -6,8 +6,8 @@ use iotax_audit::audit::{Audited, audit};
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Severity;
 use iotax_audit::import::*;
-use iotax_audit::number::Figure;
-use iotax_audit::page::Page;
+use iotax_audit::number::PrintedNumber;
+use iotax_audit::page::AuditedPage;
 use iotax_audit_proof::laws::{damaged, figures_stand_where_they_say};
 use iotax_audit_proof::slips::slips;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -41,7 +41,7 @@ fn fixture(name: &str) -> String {
 }
 
 fn read(text: &str) -> Audited {
-    audit(Page::new("p", text))
+    audit(AuditedPage::new("p", text))
 }
 
 fn wrong(audited: &Audited) -> usize {
@@ -55,14 +55,14 @@ fn every_format_has_a_name_of_its_own_and_finds_and_reads_its_example() {
     let count = names.len();
     assert_eq!(names.into_iter().collect::<HashSet<_>>().len(), count, "a name comes twice");
     for format in ALL {
-        let page = Page::new("example", format.example);
+        let page = AuditedPage::new("example", format.example);
         let imported = scan(&page);
         assert!(!imported.outputs.is_empty(), "{}", format.name);
         assert!(imported.outputs.iter().any(|output| output.format == format.name), "{}", format.name);
         figures_stand_where_they_say(&page, &imported);
     }
     for format in json_formats::ALL {
-        let page = Page::new("example", format.example);
+        let page = AuditedPage::new("example", format.example);
         let parsed = iotax_audit::json::parse(page.text(), format.example.find('{').unwrap()).unwrap();
         let knowing = json_formats::ALL.iter().filter(|one| (one.knows)(&parsed.node));
         assert_eq!(knowing.map(|one| one.name).collect::<Vec<_>>(), [format.name]);
@@ -71,9 +71,9 @@ fn every_format_has_a_name_of_its_own_and_finds_and_reads_its_example() {
 }
 
 /// A reading in one line: the load, then every figure with what its digits stand for.
-fn told(reading: &Reading) -> String {
-    let one = |name: &str, figure: &Figure| {
-        let Figure { value, low, high, .. } = figure;
+fn told(reading: &ToolResult) -> String {
+    let one = |name: &str, figure: &PrintedNumber| {
+        let PrintedNumber { value, low, high, .. } = figure;
         format!(" {name} {value} {:+.1e} {:+.1e}", low - value, high - value)
     };
     let load = &reading.workload;
@@ -105,7 +105,7 @@ fn told(reading: &Reading) -> String {
 
 /// What is read of a text, with its spots held: outputs with their lines and readings, what was asked, what was not read.
 fn shown(name: &str, text: &str) -> String {
-    let page = Page::new(name, text);
+    let page = AuditedPage::new(name, text);
     let imported = scan(&page);
     figures_stand_where_they_say(&page, &imported);
     let earlier = fio::snapshots::superseded(&imported.outputs);
@@ -115,7 +115,7 @@ fn shown(name: &str, text: &str) -> String {
         let superseded = if earlier { ", superseded" } else { "" };
         lines.push(format!("{}: {} to {}{superseded}", output.format, range.start + 1, range.end));
         lines.extend(output.said.readings().iter().map(told));
-        if let Said::Asked(jobs) = &output.said {
+        if let ToolReport::Asked(jobs) = &output.said {
             lines.extend(jobs.iter().map(|job| {
                 let words = [&job.rw, &job.ioengine].map(|word| word.as_deref().unwrap_or("-"));
                 format!("  {}: {} {} {:?} {:?}", job.name, words[0], words[1], job.bs, job.iodepth)
@@ -175,24 +175,25 @@ fn what_is_left_of_a_cut_output_is_what_the_whole_has() {
     let is_text = |name: &str| name.contains("-3.33") || name.contains("status");
     let of_fio = |(name, _): &Fixture| name.starts_with("fio/") || name.starts_with("iperf3/");
     for (name, text) in fixtures(true).into_iter().filter(|one| of_fio(one) && !is_text(&one.0)) {
-        let all = |page: &Page| {
+        let all = |page: &AuditedPage| {
             let mut figures = Vec::new();
             for output in scan(page).outputs {
-                let mut tell =
-                    |(_, unit, figure): Told| figures.push((figure.spot, unit, figure.value.to_bits()));
+                let mut tell = |(_, unit, figure): OutputFigure| {
+                    figures.push((figure.spot, unit, figure.value.to_bits()))
+                };
                 output.said.figures(&mut tell);
             }
             figures
         };
-        let whole: HashSet<_> = all(&Page::new(name.as_str(), text.as_str())).into_iter().collect();
+        let whole: HashSet<_> = all(&AuditedPage::new(name.as_str(), text.as_str())).into_iter().collect();
         for cut in (0..text.len()).step_by(1 + text.len() / 20) {
-            let page = Page::new(name.as_str(), &text[..cut]);
+            let page = AuditedPage::new(name.as_str(), &text[..cut]);
             for figure in all(&page) {
                 assert!(whole.contains(&figure), "{name} cut at {cut}: {} {figure:?}", page.quote(figure.0));
             }
         }
         if name.ends_with(".json") {
-            let page = Page::new(name.as_str(), &text[..text.len() / 2]);
+            let page = AuditedPage::new(name.as_str(), &text[..text.len() / 2]);
             let unread = scan(&page).unread;
             assert!(unread.len() == 1 && unread[0].last as usize == page.len(), "{name}: {unread:?}");
         }
@@ -258,7 +259,7 @@ fn what_cannot_be_held_is_not() {
         "In total 5 samples (of 10 samples)\n",
         "| Dhrystone | BASELINE RESULT INDEX |\n",
     ] {
-        assert!(scan(&Page::new("p", text)).outputs.is_empty(), "{text}");
+        assert!(scan(&AuditedPage::new("p", text)).outputs.is_empty(), "{text}");
     }
 }
 
@@ -268,19 +269,19 @@ fn what_cannot_be_held_is_not() {
 fn long_lines_and_many_equal_lines_are_read_once() {
     let mut seen = HashSet::new();
     for (_, text) in fixtures(false) {
-        let page = Page::new("p", text.as_str());
+        let page = AuditedPage::new("p", text.as_str());
         let begins = |line: &&str| ALL.iter().any(|format| (format.begins)(line));
         for line in (0..page.len()).map(|at| page.bare(at).0).filter(begins) {
             // Lines that differ in digits only are alike here.
             let shape = line.replace(|one: char| one.is_ascii_digit(), "0");
             if seen.insert(shape.chars().take(20).collect::<String>()) {
-                let _ = scan(&Page::new("p", format!("{line}\n").repeat(10_000)));
-                let _ = scan(&Page::new("p", format!("{line}{}", "1234567 8.5 | x, ".repeat(60_000))));
+                let _ = scan(&AuditedPage::new("p", format!("{line}\n").repeat(10_000)));
+                let _ = scan(&AuditedPage::new("p", format!("{line}{}", "1234567 8.5 | x, ".repeat(60_000))));
             }
         }
         let half: String =
             text.lines().take(text.lines().count() / 2).map(|line| format!("{line}\n")).collect();
-        let _ = scan(&Page::new("p", half.repeat(100_000 / half.len().max(1))));
+        let _ = scan(&AuditedPage::new("p", half.repeat(100_000 / half.len().max(1))));
     }
 }
 
@@ -295,7 +296,7 @@ proptest::proptest! {
         let examples = ALL.iter().map(|format| format.example);
         let texts: Vec<&str> = ALL_OF_THEM.iter().map(|(_, text)| text.as_str()).chain(examples).collect();
         let text = damaged(texts[which % texts.len()].as_bytes(), &damages);
-        let page = Page::new("p", String::from_utf8_lossy(&text));
+        let page = AuditedPage::new("p", String::from_utf8_lossy(&text));
         figures_stand_where_they_say(&page, &scan(&page));
         if text.len() < 6000 {
             let _ = audit(page);

@@ -1,27 +1,27 @@
 //! A page, audited: its claims with their status, its findings, what could not be read.
 
-use crate::claim::{Claim, Kind, Metric, Status};
-use crate::evidence::{Check, Evidence};
+use crate::claim::{Claim, ClaimKind, Metric, Status};
+use crate::evidence::{Evidence, SettledFigure};
 use crate::finding::Finding;
-use crate::import::{self, Output};
+use crate::import::{self, ToolOutput};
 use crate::link::grid;
-use crate::link::{self, Link};
-use crate::number::{Figure, Quantity, Unit};
-use crate::page::{Page, Unread};
+use crate::link::{self, DerivedLink};
+use crate::number::{NumberUnit, PrintedNumber, Quantity};
+use crate::page::{AuditedPage, Unread};
 use crate::prose::{self, Sentence};
 use crate::rule;
-use crate::table::{self, Table};
+use crate::table::{self, PageTable};
 use std::ops::Range;
 
 pub struct Audited {
-    pub page: Page,
-    pub outputs: Vec<Output>,
-    pub tables: Vec<Table>,
+    pub page: AuditedPage,
+    pub outputs: Vec<ToolOutput>,
+    pub tables: Vec<PageTable>,
     pub claims: Vec<Claim>,
     /// What does not hold, in the order of the page.
     pub findings: Vec<Finding>,
     pub unread: Vec<Unread>,
-    pub links: Vec<Link>,
+    pub links: Vec<DerivedLink>,
 }
 
 impl Audited {
@@ -30,13 +30,13 @@ impl Audited {
     }
 }
 
-pub fn audit(page: Page) -> Audited {
+pub fn audit(page: AuditedPage) -> Audited {
     audit_by(page, &|_| true)
 }
 
 /// Audits a page by the rules that are asked for. The others look all the same, since later rules build on what they correct;
 /// what they say is left out, of the claims too.
-pub fn audit_by(mut page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
+pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
     let mut taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
     let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
@@ -51,7 +51,7 @@ pub fn audit_by(mut page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     let mut claims = claims(&imported.outputs, &tables, &sentences);
     let mut order: Vec<u32> = (0..).take(claims.len()).collect();
     order.sort_by_key(|at| claims[*at as usize].spot);
-    let mut settles = |(spot, status, rule): Check| {
+    let mut settles = |(spot, status, rule): SettledFigure| {
         if !asked(rule) {
             return;
         }
@@ -75,55 +75,55 @@ pub fn audit_by(mut page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
     Audited { page, outputs: imported.outputs, tables, claims, findings, unread, links }
 }
 
-fn claims(outputs: &[Output], tables: &[Table], sentences: &[Sentence]) -> Vec<Claim> {
+fn claims(outputs: &[ToolOutput], tables: &[PageTable], sentences: &[Sentence]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for output in outputs {
         let before = claims.len();
         output.said.figures(&mut |(metric, unit, figure)| {
-            claims.push(claim(metric, unit, &figure, Kind::Raw));
+            claims.push(claim(metric, unit, &figure, ClaimKind::Raw));
         });
         claims[before..].sort_by_key(|claim| claim.spot);
     }
-    let of = |quantity: &Quantity, kind: Kind| {
-        let derived = matches!(quantity.unit, Unit::Percent | Unit::Times);
+    let of = |quantity: &Quantity, kind: ClaimKind| {
+        let derived = matches!(quantity.unit, NumberUnit::Percent | NumberUnit::Times);
         let metric = if derived { Metric::Ratio } else { metric_of(quantity.unit) };
-        let kind = if derived && kind == Kind::Cell { Kind::Derived } else { kind };
+        let kind = if derived && kind == ClaimKind::Cell { ClaimKind::Derived } else { kind };
         claim(metric, quantity.unit, &quantity.figure, kind)
     };
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
         let figures = cell.figure.iter().chain(&cell.more).chain(cell.share.as_deref());
-        claims.extend(figures.map(|quantity| of(quantity, Kind::Cell)));
+        claims.extend(figures.map(|quantity| of(quantity, ClaimKind::Cell)));
     }
     let said = sentences.iter().flat_map(|sentence| &sentence.figures);
-    claims.extend(said.filter(|one| is_result(one.unit)).map(|quantity| of(quantity, Kind::Prose)));
+    claims.extend(said.filter(|one| is_result(one.unit)).map(|quantity| of(quantity, ClaimKind::Prose)));
     claims
 }
 
 /// Whether a sentence's figure of this unit is a result; sizes, times and counts mostly say how it was done.
-fn is_result(unit: Unit) -> bool {
+fn is_result(unit: NumberUnit) -> bool {
     matches!(
         unit,
-        Unit::Percent
-            | Unit::Times
-            | Unit::PerSecond
-            | Unit::BytesPerSecond
-            | Unit::BitsPerSecond
-            | Unit::Mwips
+        NumberUnit::Percent
+            | NumberUnit::Times
+            | NumberUnit::PerSecond
+            | NumberUnit::BytesPerSecond
+            | NumberUnit::BitsPerSecond
+            | NumberUnit::Mwips
     )
 }
 
-fn metric_of(unit: Unit) -> Metric {
+fn metric_of(unit: NumberUnit) -> Metric {
     match unit {
-        Unit::BytesPerSecond | Unit::BitsPerSecond => Metric::Bandwidth,
-        Unit::PerSecond => Metric::Iops,
-        Unit::Nanoseconds => Metric::Latency,
-        Unit::Mwips => Metric::Score,
-        Unit::Bytes => Metric::Total,
+        NumberUnit::BytesPerSecond | NumberUnit::BitsPerSecond => Metric::Bandwidth,
+        NumberUnit::PerSecond => Metric::Iops,
+        NumberUnit::Nanoseconds => Metric::Latency,
+        NumberUnit::Mwips => Metric::Score,
+        NumberUnit::Bytes => Metric::Total,
         _ => Metric::Other,
     }
 }
 
-fn claim(metric: Metric, unit: Unit, figure: &Figure, kind: Kind) -> Claim {
+fn claim(metric: Metric, unit: NumberUnit, figure: &PrintedNumber, kind: ClaimKind) -> Claim {
     Claim {
         spot: figure.spot,
         metric,

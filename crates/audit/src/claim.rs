@@ -1,12 +1,12 @@
 //! Every figure of a page and whether it holds.
 
-use crate::number::{Interval, Unit};
-use crate::page::Spot;
+use crate::number::{Interval, NumberUnit};
+use crate::page::TextSpan;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ClaimKind {
     Raw,
     Cell,
     /// Computed from others: a ratio, a loss, a sum.
@@ -70,13 +70,13 @@ pub enum Metric {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    pub spot: Spot,
+    pub spot: TextSpan,
     pub metric: Metric,
-    pub unit: Unit,
+    pub unit: NumberUnit,
     /// As printed, in the base of its unit.
     pub value: f64,
     pub interval: Interval,
-    pub kind: Kind,
+    pub kind: ClaimKind,
     pub status: Status,
     /// The rule that settled the status, or why none could.
     pub why: &'static str,

@@ -4,29 +4,29 @@
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::import::fio::{Fio, snapshots};
-use crate::import::{Output, Said};
-use crate::link::Link;
+use crate::import::{ToolOutput, ToolReport};
+use crate::link::DerivedLink;
 use crate::link::grid::Grid;
-use crate::number::{Figure, Interval};
-use crate::page::{Page, Spot};
-use crate::table::Table;
+use crate::number::{Interval, PrintedNumber};
+use crate::page::{AuditedPage, TextSpan};
+use crate::table::PageTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub struct Evidence<'a> {
-    pub page: &'a Page,
-    pub outputs: &'a [Output],
-    pub tables: &'a [Table],
+    pub page: &'a AuditedPage,
+    pub outputs: &'a [ToolOutput],
+    pub tables: &'a [PageTable],
     /// Figures side by side, of tables and of lines.
     pub grids: &'a [Grid<'a>],
-    pub links: &'a [Link],
-    places: Vec<Place>,
+    pub links: &'a [DerivedLink],
+    places: Vec<LineOwner>,
     /// Whether a later output is of the same run.
     superseded: Vec<bool>,
 }
 
 /// Whose a line is; what is of a table in an output is the output's.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LineOwner {
     Text,
     Table,
     Output,
@@ -34,15 +34,15 @@ enum Place {
 
 impl<'a> Evidence<'a> {
     pub fn new(
-        page: &'a Page,
-        outputs: &'a [Output],
-        tables: &'a [Table],
+        page: &'a AuditedPage,
+        outputs: &'a [ToolOutput],
+        tables: &'a [PageTable],
         grids: &'a [Grid<'a>],
-        links: &'a [Link],
+        links: &'a [DerivedLink],
     ) -> Evidence<'a> {
-        let mut places = vec![Place::Text; page.len()];
-        let whose = tables.iter().map(|table| (&table.lines, Place::Table));
-        for (lines, place) in whose.chain(outputs.iter().map(|output| (&output.lines, Place::Output))) {
+        let mut places = vec![LineOwner::Text; page.len()];
+        let whose = tables.iter().map(|table| (&table.lines, LineOwner::Table));
+        for (lines, place) in whose.chain(outputs.iter().map(|output| (&output.lines, LineOwner::Output))) {
             places[lines.start.min(page.len())..lines.end.min(page.len())].fill(place);
         }
         let superseded = snapshots::superseded(outputs);
@@ -51,30 +51,30 @@ impl<'a> Evidence<'a> {
 
     /// Indices of the lines that are of no output and of no table.
     pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.places.len()).filter(|line| self.places[*line] == Place::Text)
+        (0..self.places.len()).filter(|line| self.places[*line] == LineOwner::Text)
     }
 
     /// fio's outputs, without those that it printed before a run was over: what was in flight is counted in some of their
     /// figures and not in others.
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| match &output.said {
-            Said::Fio(fio) if !superseded => Some(&**fio),
+            ToolReport::Fio(fio) if !superseded => Some(&**fio),
             _ => None,
         })
     }
 }
 
 /// A figure that a rule settled, how, and the rule.
-pub type Check = (Spot, Status, &'static str);
+pub type SettledFigure = (TextSpan, Status, &'static str);
 
 #[derive(Default)]
 pub struct Sink<'a> {
     pub findings: Vec<Finding>,
     /// Takes every figure that a rule settled.
-    settles: Option<&'a mut dyn FnMut(Check)>,
-    wrong: FxHashSet<Spot>,
-    corrected: FxHashMap<Spot, Correction>,
-    refined: FxHashMap<Spot, Interval>,
+    settles: Option<&'a mut dyn FnMut(SettledFigure)>,
+    wrong: FxHashSet<TextSpan>,
+    corrected: FxHashMap<TextSpan, Correction>,
+    refined: FxHashMap<TextSpan, Interval>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -85,27 +85,27 @@ pub struct Correction {
 
 impl<'a> Sink<'a> {
     /// Hands on every figure that a rule settles.
-    pub fn told(settles: &'a mut dyn FnMut(Check)) -> Sink<'a> {
+    pub fn told(settles: &'a mut dyn FnMut(SettledFigure)) -> Sink<'a> {
         Sink { settles: Some(settles), ..Sink::default() }
     }
-    fn settle(&mut self, check: Check) {
+    fn settle(&mut self, check: SettledFigure) {
         if let Some(settles) = &mut self.settles {
             settles(check);
         }
     }
 
     /// Whether a rule found that a figure does not hold.
-    pub fn is_wrong(&self, spot: Spot) -> bool {
+    pub fn is_wrong(&self, spot: TextSpan) -> bool {
         self.wrong.contains(&spot)
     }
 
     /// A figure that was recomputed and agrees.
-    pub fn holds(&mut self, rule: &'static str, figure: &Figure) {
+    pub fn holds(&mut self, rule: &'static str, figure: &PrintedNumber) {
         self.settle((figure.spot, Status::Holds, rule));
     }
 
     /// A figure that lies within its bounds.
-    pub fn plausible(&mut self, rule: &'static str, figure: &Figure) {
+    pub fn plausible(&mut self, rule: &'static str, figure: &PrintedNumber) {
         self.settle((figure.spot, Status::Plausible, rule));
     }
 
@@ -119,28 +119,28 @@ impl<'a> Sink<'a> {
     }
 
     /// What a figure that does not hold should be, for the rules behind.
-    pub fn corrects(&mut self, spot: Spot, value: Interval, text: impl Into<String>) {
+    pub fn corrects(&mut self, spot: TextSpan, value: Interval, text: impl Into<String>) {
         self.corrected.insert(spot, Correction { value, text: text.into() });
     }
 
     /// What a figure that holds is more exactly than it is printed.
-    pub fn refines(&mut self, spot: Spot, value: Interval) {
+    pub fn refines(&mut self, spot: TextSpan, value: Interval) {
         self.refined.insert(spot, value);
     }
 
     /// What a figure stands for by all that is known: its correction, what it is more exactly, else its printed digits.
-    pub fn meant(&self, figure: &Figure) -> Interval {
+    pub fn meant(&self, figure: &PrintedNumber) -> Interval {
         let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
         corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
     }
 
     /// What a figure that holds is more exactly, where something tells.
-    pub fn refinement(&self, spot: Spot) -> Option<Interval> {
+    pub fn refinement(&self, spot: TextSpan) -> Option<Interval> {
         self.refined.get(&spot).copied()
     }
 
     /// What an earlier rule made of a figure.
-    pub fn correction(&self, spot: Spot) -> Option<&Correction> {
+    pub fn correction(&self, spot: TextSpan) -> Option<&Correction> {
         self.corrected.get(&spot)
     }
 }

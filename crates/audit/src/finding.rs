@@ -1,6 +1,6 @@
 //! What does not hold, and what is told of it.
 
-use crate::page::Spot;
+use crate::page::TextSpan;
 use serde::Serialize;
 use std::sync::OnceLock;
 
@@ -92,7 +92,7 @@ pub struct Finding {
     pub severity: Severity,
     /// Where: its line is told as the page counts it, which `line` is.
     #[serde(skip)]
-    pub spot: Spot,
+    pub spot: TextSpan,
     /// What the figure is of, as words before it: `writes lose`; empty where it is not known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
@@ -108,12 +108,17 @@ pub struct Finding {
     pub slip: Option<Slip>,
     /// Where what it was held against stands.
     #[serde(skip)]
-    pub operands: Vec<Spot>,
+    pub operands: Vec<TextSpan>,
 }
 
 impl Finding {
     /// A finding without arithmetic, slip and operands.
-    pub fn new(rule: &'static str, severity: Severity, spot: Spot, message: impl Into<String>) -> Finding {
+    pub fn new(
+        rule: &'static str,
+        severity: Severity,
+        spot: TextSpan,
+        message: impl Into<String>,
+    ) -> Finding {
         Finding {
             rule,
             severity,
@@ -170,7 +175,7 @@ impl Finding {
     }
 
     #[must_use]
-    pub fn against(mut self, operands: impl IntoIterator<Item = Spot>) -> Finding {
+    pub fn against(mut self, operands: impl IntoIterator<Item = TextSpan>) -> Finding {
         self.operands.extend(operands);
         self
     }
@@ -191,7 +196,8 @@ mod tests {
     #[test]
     fn every_finding_says_what_to_do() {
         let advised = |slip, recomputed: &str| {
-            let one = Finding::new("T1", Severity::WrongFigure, Spot::default(), "").recomputed(recomputed);
+            let one =
+                Finding::new("T1", Severity::WrongFigure, TextSpan::default(), "").recomputed(recomputed);
             Finding { slip, ..one }.advice()
         };
         assert_eq!(advised(Some(FioCarry), "26.0k"), "read it as 26.0k");
@@ -202,7 +208,7 @@ mod tests {
         let slips = slips.into_iter().chain([FromWrongFigure]);
         slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
         for rule in all() {
-            let one = Finding::new(rule.id, rule.severity, Spot::default(), "");
+            let one = Finding::new(rule.id, rule.severity, TextSpan::default(), "");
             assert!(!one.advice().contains('{') && !one.topic().is_empty(), "{}", rule.id);
             let is_opinion = matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);
             assert!(!is_opinion || known(rule.id).is_some() || rule.id == "N10", "{} has no advice", rule.id);

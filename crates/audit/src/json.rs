@@ -12,16 +12,16 @@ const DEEPEST: usize = 32;
 
 /// A value and the bytes that it takes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node<'a> {
+pub struct JsonNode<'a> {
     pub bytes: Range<usize>,
-    pub value: Value<'a>,
+    pub value: JsonValue<'a>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum JsonValue<'a> {
     /// Members in their order; a key may come twice.
-    Object(Vec<(&'a str, Node<'a>)>),
-    Array(Vec<Node<'a>>),
+    Object(Vec<(&'a str, JsonNode<'a>)>),
+    Array(Vec<JsonNode<'a>>),
     /// A text as it stands between its quotes, escapes and all.
     Text(&'a str),
     Number(&'a str),
@@ -32,53 +32,53 @@ pub enum Value<'a> {
 
 /// What was read, where it ends, and what was wrong with it.
 #[derive(Debug)]
-pub struct Parsed<'a> {
-    pub node: Node<'a>,
+pub struct ParsedJson<'a> {
+    pub node: JsonNode<'a>,
     pub end: usize,
     /// Why reading ended early, and at which byte.
     pub broken: Option<(usize, &'static str)>,
 }
 
 /// Reads the object or array that begins at byte `at`; `None` where none begins there.
-pub fn parse(text: &str, at: usize) -> Option<Parsed<'_>> {
+pub fn parse(text: &str, at: usize) -> Option<ParsedJson<'_>> {
     if !matches!(text.as_bytes().get(at), Some(b'{' | b'[')) {
         return None;
     }
     let (members, elements) = (Vec::new(), Vec::new());
-    let mut reader = Reader { text, bytes: text.as_bytes(), at, broken: None, members, elements };
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at, broken: None, members, elements };
     let node = reader.value(0)?;
-    Some(Parsed { node, end: reader.at, broken: reader.broken })
+    Some(ParsedJson { node, end: reader.at, broken: reader.broken })
 }
 
-impl<'a> Node<'a> {
+impl<'a> JsonNode<'a> {
     /// The member of an object; the last of several, as JSON's own readers have it.
-    pub fn get(&self, key: &str) -> Option<&Node<'a>> {
+    pub fn get(&self, key: &str) -> Option<&JsonNode<'a>> {
         self.members().iter().rev().find(|(name, _)| *name == key).map(|(_, node)| node)
     }
 
-    pub fn at(&self, path: &[&str]) -> Option<&Node<'a>> {
+    pub fn at(&self, path: &[&str]) -> Option<&JsonNode<'a>> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
     /// Members of an object; of anything else none.
-    pub fn members(&self) -> &[(&'a str, Node<'a>)] {
+    pub fn members(&self) -> &[(&'a str, JsonNode<'a>)] {
         match &self.value {
-            Value::Object(members) => members,
+            JsonValue::Object(members) => members,
             _ => &[],
         }
     }
 
     /// Elements of an array; of anything else none.
-    pub fn elements(&self) -> &[Node<'a>] {
+    pub fn elements(&self) -> &[JsonNode<'a>] {
         match &self.value {
-            Value::Array(elements) => elements,
+            JsonValue::Array(elements) => elements,
             _ => &[],
         }
     }
 
     pub fn text(&self) -> Option<&'a str> {
         match self.value {
-            Value::Text(text) => Some(text),
+            JsonValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -93,32 +93,32 @@ impl<'a> Node<'a> {
     /// A number; also one that stands in quotes.
     pub fn number(&self) -> Option<f64> {
         match self.value {
-            Value::Number(text) | Value::Text(text) => parsed(text.trim()),
+            JsonValue::Number(text) | JsonValue::Text(text) => parsed(text.trim()),
             _ => None,
         }
     }
 
     pub fn whole(&self) -> Option<u64> {
         match self.value {
-            Value::Number(text) | Value::Text(text) => text.trim().parse().ok(),
+            JsonValue::Number(text) | JsonValue::Text(text) => text.trim().parse().ok(),
             _ => None,
         }
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     broken: Option<(usize, &'static str)>,
     /// Members of the objects that are open, those of the innermost last: an object gets its own when it is closed, and room for
     /// no more.
-    members: Vec<(&'a str, Node<'a>)>,
+    members: Vec<(&'a str, JsonNode<'a>)>,
     /// Elements of the arrays that are open.
-    elements: Vec<Node<'a>>,
+    elements: Vec<JsonNode<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn breaks<T>(&mut self, why: &'static str) -> Option<T> {
         self.broken.get_or_insert((self.at, why));
         None
@@ -131,19 +131,19 @@ impl<'a> Reader<'a> {
     }
 
     /// `None` with `broken` where no value stands there.
-    fn value(&mut self, depth: usize) -> Option<Node<'a>> {
+    fn value(&mut self, depth: usize) -> Option<JsonNode<'a>> {
         self.blank();
         let start = self.at;
         let value = match self.bytes.get(self.at) {
             Some(b'{' | b'[') if depth >= DEEPEST => return self.breaks("nested deeper than 32 levels"),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
-            Some(b'"') => Value::Text(self.string()?),
+            Some(b'"') => JsonValue::Text(self.string()?),
             Some(b'-' | b'+' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => self.number_or_word()?,
             Some(_) => return self.breaks("a sign that begins no value"),
             None => return self.breaks("it ends where a value is expected"),
         };
-        Some(Node { bytes: start..self.at, value })
+        Some(JsonNode { bytes: start..self.at, value })
     }
 
     /// Goes on to the end of an object or array: commas are passed over, `item` reads all else as far as it can.
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Value<'a> {
+    fn object(&mut self, depth: usize) -> JsonValue<'a> {
         let before = self.members.len();
         self.items(b'}', "it ends in the middle of an object", |reader| {
             if reader.bytes[reader.at] != b'"' {
@@ -181,17 +181,17 @@ impl<'a> Reader<'a> {
             reader.members.push((key, value));
             Some(())
         });
-        Value::Object(self.members.split_off(before))
+        JsonValue::Object(self.members.split_off(before))
     }
 
-    fn array(&mut self, depth: usize) -> Value<'a> {
+    fn array(&mut self, depth: usize) -> JsonValue<'a> {
         let before = self.elements.len();
         self.items(b']', "it ends in the middle of an array", |reader| {
             let element = reader.value(depth + 1)?;
             reader.elements.push(element);
             Some(())
         });
-        Value::Array(self.elements.split_off(before))
+        JsonValue::Array(self.elements.split_off(before))
     }
 
     /// What stands between quotes; `at` is the first.
@@ -210,25 +210,25 @@ impl<'a> Reader<'a> {
         broken
     }
 
-    fn number_or_word(&mut self) -> Option<Value<'a>> {
+    fn number_or_word(&mut self) -> Option<JsonValue<'a>> {
         let start = self.at;
         let part = |byte: &&u8| byte.is_ascii_alphanumeric() || b".+-".contains(byte);
         self.at += self.bytes[start..].iter().take_while(part).count();
         let text = &self.text[start..self.at];
         let numeric = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
         match text {
-            "true" => Some(Value::Truth(true)),
-            "false" => Some(Value::Truth(false)),
-            "null" | "nan" | "NaN" | "inf" | "Infinity" => Some(Value::Nothing),
+            "true" => Some(JsonValue::Truth(true)),
+            "false" => Some(JsonValue::Truth(false)),
+            "null" | "nan" | "NaN" | "inf" | "Infinity" => Some(JsonValue::Nothing),
             _ if text.starts_with(|first: char| first.is_ascii_alphabetic()) => {
                 self.at = start;
                 self.breaks("a word that is no value")
             }
             _ if text.bytes().all(numeric) && text.ends_with(|last: char| last.is_ascii_digit()) => {
-                Some(Value::Number(text))
+                Some(JsonValue::Number(text))
             }
             // `-nan`, `-inf`.
-            _ => Some(Value::Nothing),
+            _ => Some(JsonValue::Nothing),
         }
     }
 }
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(&text[parsed.end..], " tail");
         let second = &parsed.node.members()[0].1.elements()[1];
         assert_eq!((&text[second.bytes.clone()], second.number()), ("-2.5e3", Some(-2500.0)));
-        assert_eq!(parsed.node.get("a").unwrap().value, Value::Nothing, "the last of two");
+        assert_eq!(parsed.node.get("a").unwrap().value, JsonValue::Nothing, "the last of two");
         let texts = [r"vm-1", r#"a\"b\/c\\d"#, r"\u0434\u0438", r"half \ud800", r"C:\fio", r"C:\d"];
         let names = ["vm-1", r#"a"b/c\d"#, "ди", r"half \ud800", "C:\u{c}io", r"C:\d"];
         for (text, name) in texts.into_iter().zip(names) {

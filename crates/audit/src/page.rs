@@ -1,7 +1,7 @@
 //! A page: the text of one document as numbered lines, and where in it something stands. What could not be read is
 //! listed with its lines, never dropped in silence.
 
-pub use iotax_hardware::Spot;
+pub use iotax_hardware::TextSpan;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -26,7 +26,7 @@ struct LineAt {
 }
 
 #[derive(Clone, Debug)]
-pub struct Page {
+pub struct AuditedPage {
     /// Path, or `standard input`, with the sheet of a workbook behind it.
     pub name: String,
     text: String,
@@ -38,20 +38,20 @@ pub struct Page {
     pub unread: Vec<Unread>,
 }
 
-impl Page {
+impl AuditedPage {
     /// A page whose lines are numbered from 1.
-    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Page {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> AuditedPage {
         let text = text.into();
         let mut lines = split(&text);
         listing::mark(&text, &mut lines);
         let (unlisted, unread) = (OnceLock::new(), Vec::new());
-        Page { name: name.into(), text, lines, rendered: false, unlisted, unread }
+        AuditedPage { name: name.into(), text, lines, rendered: false, unlisted, unread }
     }
 
     /// A page whose lines come from elsewhere: each with the number of the line that it has there.
-    pub fn rendered(name: impl Into<String>, rendered: &[(u32, String)]) -> Page {
+    pub fn rendered(name: impl Into<String>, rendered: &[(u32, String)]) -> AuditedPage {
         let joined: Vec<&str> = rendered.iter().map(|(_, line)| line.as_str()).collect();
-        let mut page = Page::new(name, joined.join("\n"));
+        let mut page = AuditedPage::new(name, joined.join("\n"));
         page.rendered = true;
         for (line, (number, _)) in page.lines.iter_mut().zip(rendered) {
             line.number = *number;
@@ -61,7 +61,7 @@ impl Page {
 
     /// The page as it is behind a prefix: of each line so many bytes are none of its text, and where `prefix` is
     /// `None` nothing is. Spots are those of this page.
-    pub(crate) fn behind(&self, prefix: impl Fn(&str) -> Option<u32>) -> Page {
+    pub(crate) fn behind(&self, prefix: impl Fn(&str) -> Option<u32>) -> AuditedPage {
         let mut page = self.clone();
         page.unlisted = OnceLock::new();
         for at in 0..page.lines.len() {
@@ -127,25 +127,25 @@ impl Page {
     }
 
     /// What stands there.
-    pub fn quote(&self, spot: Spot) -> &str {
+    pub fn quote(&self, spot: TextSpan) -> &str {
         self.line(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
     }
 
     /// The spot of bytes of the text; they must be of one line, else it ends with that line.
-    pub fn spot(&self, bytes: Range<usize>) -> Spot {
+    pub fn spot(&self, bytes: Range<usize>) -> TextSpan {
         let index = self.lines.partition_point(|line| line.start <= bytes.start).saturating_sub(1);
         self.spot_near(bytes, index)
     }
 
     /// The same, where the line is known to be `from` or a later one: for readers that go on and on through a text.
-    pub fn spot_near(&self, bytes: Range<usize>, from: usize) -> Spot {
+    pub fn spot_near(&self, bytes: Range<usize>, from: usize) -> TextSpan {
         let mut index = from;
         while self.lines.get(index + 1).is_some_and(|next| next.start <= bytes.start) {
             index += 1;
         }
-        let Some(line) = self.lines.get(index) else { return Spot::default() };
+        let Some(line) = self.lines.get(index) else { return TextSpan::default() };
         let end = bytes.end.min(line.end).max(line.start);
-        Spot::new(index, bytes.start.saturating_sub(line.start)..end - line.start)
+        TextSpan::new(index, bytes.start.saturating_sub(line.start)..end - line.start)
     }
 
     /// Empties lines that a reader has given up on, so that nobody else looks at them; their numbers stay.
@@ -247,14 +247,14 @@ mod tests {
 
     #[test]
     fn lines_know_their_numbers_and_spots_what_stands_there() {
-        let page = Page::new("p", "one\r\ntwo words\n\nlast");
+        let page = AuditedPage::new("p", "one\r\ntwo words\n\nlast");
         assert_eq!((page.len(), page.line(1), page.number(3)), (4, "two words", 4));
         assert_eq!(page.line(0), "one", "without its end");
         let spot = page.spot(9..14);
-        assert_eq!((spot, page.quote(spot)), (Spot::new(1, 4..9), "words"));
+        assert_eq!((spot, page.quote(spot)), (TextSpan::new(1, 4..9), "words"));
         assert_eq!(page.quote(page.spot(9..30)), "words", "a spot ends with its line");
         assert_eq!(page.line(9), "");
-        assert_eq!(Page::new("p", "").len(), 0);
+        assert_eq!(AuditedPage::new("p", "").len(), 0);
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             ("1.5|2.5|3.5|4.5", "1.5|2.5|3.5|4.5"),
             ("s1: [ ID] Interval|s1:|six: 7", "[ ID] Interval||six: 7"),
         ] {
-            let page = Page::new("p", text.replace('|', "\n"));
+            let page = AuditedPage::new("p", text.replace('|', "\n"));
             let found: Vec<&str> = (0..page.len()).map(|at| page.bare(at).0).collect();
             assert_eq!(found.join("|"), bare);
         }

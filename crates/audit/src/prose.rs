@@ -2,7 +2,7 @@
 //! are judged in one form only (`link::change`).
 
 use crate::number::{Quantity, quantities};
-use crate::page::Page;
+use crate::page::AuditedPage;
 use std::ops::Range;
 
 /// A sentence with at least one figure.
@@ -14,7 +14,7 @@ pub struct Sentence {
 }
 
 /// Every sentence of a page that has a figure, outside the lines that are taken.
-pub fn sentences(page: &Page, taken: &[Range<usize>]) -> Vec<Sentence> {
+pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let mut fenced = false;
     let mut next = taken.iter().peekable();

@@ -2,7 +2,7 @@
 //! figure is right but for the slip, which chance rarely makes of a wrong one.
 
 use crate::finding::Slip;
-use crate::number::{Interval, Unit};
+use crate::number::{Interval, NumberUnit};
 
 /// Powers of ten that people lose or add.
 const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
@@ -28,8 +28,8 @@ pub fn of(printed: Interval, recomputed: Interval) -> Option<Slip> {
 }
 
 /// Whether a slip can be one of figures of this unit: only bytes are counted in 1000 and in 1024.
-pub fn is_of(slip: Slip, unit: Unit) -> bool {
-    slip != Slip::ThousandFor1024 || matches!(unit, Unit::Bytes | Unit::BytesPerSecond)
+pub fn is_of(slip: Slip, unit: NumberUnit) -> bool {
+    slip != Slip::ThousandFor1024 || matches!(unit, NumberUnit::Bytes | NumberUnit::BytesPerSecond)
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! What a reader gets of a page, whatever the form: one sentence, one block for each root cause, the coverage in a line.
 
 use crate::audit::Audited;
-use crate::claim::{Claim, Kind, Status};
+use crate::claim::{Claim, ClaimKind, Status};
 use crate::finding::{Finding, Severity};
-use crate::number::{Unit, quantities};
-use crate::page::Spot;
-use crate::table::Cell;
+use crate::number::{NumberUnit, quantities};
+use crate::page::TextSpan;
+use crate::table::TableCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct AuditVerdict {
     /// What was checked, then what came of it: `8 of 19 figures checked, all 8 hold; not checked: ...`,
     /// `102 of 342 figures checked, 3 do not hold, 1 conclusion changes: 21.6 %, not 18.4 % (line 4)`.
     pub line: String,
@@ -160,16 +160,16 @@ pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
     format!("{}\u{2026}", kept.trim_end_matches([' ', ',', ';', ':']))
 }
 
-pub fn verdict(audited: &Audited) -> Verdict {
-    let figures = Figures::of(&audited.findings);
+pub fn verdict(audited: &Audited) -> AuditVerdict {
+    let figures = FiguresBySpot::of(&audited.findings);
     let blocks = blocks(&audited.findings, &figures);
     let unchecked = audited.count(Status::CannotBeChecked);
     let all = audited.claims.len();
     let plausible = audited.count(Status::Plausible);
     let mut counts = Counts { checked: all - unchecked, plausible, figures: all, ..Counts::default() };
-    let open = |claim: &&Claim| claim.kind == Kind::Prose && claim.status == Status::CannotBeChecked;
+    let open = |claim: &&Claim| claim.kind == ClaimKind::Prose && claim.status == Status::CannotBeChecked;
     for claim in audited.claims.iter().filter(open) {
-        let is_ratio = matches!(claim.unit, Unit::Percent | Unit::Times);
+        let is_ratio = matches!(claim.unit, NumberUnit::Percent | NumberUnit::Times);
         *if is_ratio { &mut counts.ratios_in_sentences } else { &mut counts.in_sentences } += 1;
     }
     for figure in 0..figures.found.len() {
@@ -184,7 +184,7 @@ pub fn verdict(audited: &Audited) -> Verdict {
     }
     let line = line(audited, &blocks, &counts);
     let coverage = Some(counts.not_checked()).filter(|text| !line.contains(text)).unwrap_or_default();
-    Verdict { line, coverage, blocks, counts }
+    AuditVerdict { line, coverage, blocks, counts }
 }
 
 /// Columns of the first line, more or less.
@@ -238,7 +238,7 @@ fn lead(audited: &Audited, block: &Block, room: usize) -> String {
 fn subject(audited: &Audited, finding: &Finding) -> String {
     let (spot, line) = (finding.spot, audited.page.line(finding.spot.index()));
     if let Some(table) = audited.tables.iter().find(|table| table.lines.contains(&spot.index())) {
-        let is_here = |cell: &Cell| {
+        let is_here = |cell: &TableCell| {
             let figures = cell.figure.iter().chain(cell.share.as_deref()).chain(&cell.more);
             let mut spots = figures.map(|quantity| quantity.figure.spot).chain([cell.spot]);
             spots.any(|own| own.line == spot.line && (own.start..own.end).contains(&spot.start))
@@ -274,16 +274,16 @@ fn why_nothing(audited: &Audited) -> &'static str {
 }
 
 /// The findings by figure. A figure is where a spot begins: rules differ in whether its unit belongs to it.
-struct Figures<'a> {
+struct FiguresBySpot<'a> {
     all: &'a [Finding],
     at: HashMap<(u32, u32), usize>,
     /// Findings of each figure, figures and findings in the order of the page.
     found: Vec<Vec<usize>>,
 }
 
-impl<'a> Figures<'a> {
-    fn of(all: &'a [Finding]) -> Figures<'a> {
-        let mut figures = Figures { all, at: HashMap::new(), found: Vec::new() };
+impl<'a> FiguresBySpot<'a> {
+    fn of(all: &'a [Finding]) -> FiguresBySpot<'a> {
+        let mut figures = FiguresBySpot { all, at: HashMap::new(), found: Vec::new() };
         for (index, finding) in all.iter().enumerate() {
             let next = figures.found.len();
             let figure = *figures.at.entry(key(finding.spot)).or_insert(next);
@@ -336,11 +336,11 @@ impl<'a> Figures<'a> {
 /// A root is looked for so many steps away.
 const FAR: usize = 100;
 
-fn key(spot: Spot) -> (u32, u32) {
+fn key(spot: TextSpan) -> (u32, u32) {
     (spot.line, spot.start)
 }
 
-fn blocks(findings: &[Finding], figures: &Figures) -> Vec<Block> {
+fn blocks(findings: &[Finding], figures: &FiguresBySpot) -> Vec<Block> {
     let mut of_root: BTreeMap<usize, Block> = BTreeMap::new();
     for (figure, root) in figures.roots().into_iter().enumerate() {
         let block = of_root.entry(root).or_insert_with(|| {

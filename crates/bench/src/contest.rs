@@ -14,9 +14,9 @@ pub use honesty::{Slices, Stopped, littles_law_error};
 pub use ours::{engine, memory_of_a_job, shot as our_shot};
 pub use peers::{Peer, fio_version};
 pub use processor::{Anywhere, keep_to};
-pub use spots::{Place, Spot, Spots};
+pub use spots::{ContestTarget, Spots, TargetKind};
 
-use goals::{Contest, Line, Of, Ours};
+use goals::{Contest, GoalFigure, GoalLine, Ours};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Random, Rw, Stamping};
 use iotax_units::median;
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ pub const NOTES: &str = ".zram";
 
 /// What every contender does.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Load {
+pub struct ContestLoad {
     /// Reads only.
     pub rw: Rw,
     /// Bytes.
@@ -46,7 +46,7 @@ pub struct Load {
     pub rate_iops: Option<u64>,
 }
 
-impl Load {
+impl ContestLoad {
     /// Of our generator.
     fn job(&self, stamps: Stamping) -> Job {
         Job {
@@ -88,13 +88,13 @@ pub struct Shot {
 }
 
 impl Shot {
-    fn of(&self, of: Of) -> f64 {
+    fn of(&self, of: GoalFigure) -> f64 {
         match of {
-            Of::Iops => self.iops,
-            Of::UserNs => self.user_ns,
-            Of::CpuNs => self.user_ns + self.kernel_ns,
-            Of::KernelShare => self.kernel_ns / (self.user_ns + self.kernel_ns),
-            Of::NsAnIo => 1e9 / self.iops,
+            GoalFigure::Iops => self.iops,
+            GoalFigure::UserNs => self.user_ns,
+            GoalFigure::CpuNs => self.user_ns + self.kernel_ns,
+            GoalFigure::KernelShare => self.kernel_ns / (self.user_ns + self.kernel_ns),
+            GoalFigure::NsAnIo => 1e9 / self.iops,
         }
     }
 }
@@ -110,7 +110,7 @@ pub enum Contender {
 
 /// The shots of one contender, in the order of the rounds, or why there are none.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ContenderShots {
     /// Who.
     pub who: Contender,
     /// One a round.
@@ -130,16 +130,16 @@ pub struct Effort {
 
 /// What a line of the table came to.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct LineOfTable {
     /// The line.
-    pub line: &'static Line,
+    pub line: &'static GoalLine,
     /// Its value: of the medians, over all rounds.
-    pub found: Result<Found, String>,
+    pub found: Result<ContestFigure, String>,
 }
 
 /// A figure or a ratio of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct ContestFigure {
     /// Median over median, or a median by itself.
     pub value: f64,
     /// The least of the rounds.
@@ -162,9 +162,9 @@ pub fn run(
     effort: Effort,
     t_io_uring: Option<&Path>,
     go_on: &mut dyn FnMut(Contender) -> ControlFlow<()>,
-) -> Result<Vec<Entry>, Stop> {
-    let mut entries: Vec<Entry> =
-        contest.contenders().into_iter().map(|who| Entry { who, shots: Ok(Vec::new()) }).collect();
+) -> Result<Vec<ContenderShots>, ContestStopped> {
+    let mut entries: Vec<ContenderShots> =
+        contest.contenders().into_iter().map(|who| ContenderShots { who, shots: Ok(Vec::new()) }).collect();
     let mut random = Random::new(effort.seed, 0);
     let load = contest.load();
     for _ in 0..effort.runs {
@@ -172,7 +172,7 @@ pub fn run(
             let entry = &mut entries[at];
             let Ok(shots) = &mut entry.shots else { continue };
             if go_on(entry.who).is_break() {
-                return Err(Stop);
+                return Err(ContestStopped);
             }
             let one = spots.ready(contest.spot).and_then(|place| match entry.who {
                 Contender::Ours(ours) => {
@@ -194,7 +194,7 @@ pub fn run(
 
 /// Ctrl-C.
 #[derive(Debug)]
-pub struct Stop;
+pub struct ContestStopped;
 
 fn order(number: usize, random: &mut Random) -> Vec<usize> {
     let mut all: Vec<usize> = (0..number).collect();
@@ -205,11 +205,11 @@ fn order(number: usize, random: &mut Random) -> Vec<usize> {
 }
 
 /// What the entries say to the lines of a contest.
-pub fn outcomes(contest: &'static Contest, entries: &[Entry]) -> Vec<Outcome> {
-    contest.lines.iter().map(|line| Outcome { line, found: found(line, entries) }).collect()
+pub fn outcomes(contest: &'static Contest, entries: &[ContenderShots]) -> Vec<LineOfTable> {
+    contest.lines.iter().map(|line| LineOfTable { line, found: found(line, entries) }).collect()
 }
 
-fn found(line: &Line, entries: &[Entry]) -> Result<Found, String> {
+fn found(line: &GoalLine, entries: &[ContenderShots]) -> Result<ContestFigure, String> {
     let of = |who: Contender| {
         let entry = entries.iter().find(|entry| entry.who == who).ok_or("it did not run")?;
         let shots = entry.shots.as_ref().map_err(Clone::clone)?;
@@ -219,12 +219,18 @@ fn found(line: &Line, entries: &[Entry]) -> Result<Found, String> {
     let ours = of(Contender::Ours(line.ours))?;
     let Some(against) = line.against else {
         let value = median(ours.iter().copied());
-        return Ok(Found { value, lowest: least(&ours), highest: most(&ours), ours: value, theirs: None });
+        return Ok(ContestFigure {
+            value,
+            lowest: least(&ours),
+            highest: most(&ours),
+            ours: value,
+            theirs: None,
+        });
     };
     let theirs = of(against)?;
     let rounds: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
     let (ours, theirs) = (median(ours.iter().copied()), median(theirs.iter().copied()));
-    Ok(Found {
+    Ok(ContestFigure {
         value: ours / theirs,
         lowest: least(&rounds),
         highest: most(&rounds),
@@ -263,12 +269,13 @@ mod tests {
             goals::ALL.iter().flat_map(|contest| contest.lines).find(|line| line.against.is_some()).unwrap();
         let shots = |iops: [f64; 3]| Ok(iops.map(|iops| Shot { iops, ..Shot::default() }).to_vec());
         let entries = [
-            Entry { who: Contender::Ours(line.ours), shots: shots([20.0, 30.0, 40.0]) },
-            Entry { who: line.against.unwrap(), shots: shots([10.0, 20.0, 10.0]) },
+            ContenderShots { who: Contender::Ours(line.ours), shots: shots([20.0, 30.0, 40.0]) },
+            ContenderShots { who: line.against.unwrap(), shots: shots([10.0, 20.0, 10.0]) },
         ];
         let found = found(line, &entries).unwrap();
         assert_eq!((found.value, found.lowest, found.highest), (3.0, 1.5, 4.0));
-        let lacking = [Entry { who: Contender::Ours(line.ours), shots: Err("no such engine".into()) }];
+        let lacking =
+            [ContenderShots { who: Contender::Ours(line.ours), shots: Err("no such engine".into()) }];
         assert_eq!(super::found(line, &lacking), Err("no such engine".into()));
     }
 }

@@ -11,8 +11,10 @@ mod table;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use contest::goals::{self, Contest, Of};
-use contest::{Anywhere, Contender, Effort, Entry, Outcome, Slices, Spot, Spots, Stopped, keep_to};
+use contest::goals::{self, Contest, GoalFigure};
+use contest::{
+    Anywhere, Contender, ContenderShots, Effort, LineOfTable, Slices, Spots, Stopped, TargetKind, keep_to,
+};
 use iotax_load::engine::ALL;
 use iotax_units::exit::{Failed, code_of};
 use iotax_units::{parse_bytes, parse_duration};
@@ -20,7 +22,7 @@ use saying::{Saying, say, say_aside};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use table::{Figures, Row, Table};
+use table::{BenchFigures, BenchRow, BenchTable};
 
 #[derive(Parser)]
 #[command(
@@ -33,18 +35,18 @@ struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     runs: Option<PathBuf>,
     #[command(subcommand)]
-    what: What,
+    what: BenchCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum BenchCommand {
     /// The load generator against the installed fio: the table of its goals, or one load on a target that is only read
     Engine(Box<Args>),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let What::Engine(args) = &cli.what;
+    let BenchCommand::Engine(args) = &cli.what;
     let runs = cli.runs.map_or_else(|| iotax_store::default_runs_dir().map_err(Failed::from), Ok);
     match runs.map_err(anyhow::Error::from).and_then(|runs| run(args, &runs)) {
         Ok(code) => ExitCode::from(code),
@@ -167,7 +169,7 @@ fn interrupted() -> anyhow::Error {
 }
 
 /// The table of goals.
-fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
+fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<BenchTable> {
     let contests: Vec<&'static Contest> = goals::ALL
         .iter()
         .filter(|contest| contest.lines.iter().any(|line| args.looks_at(line.goal)))
@@ -177,14 +179,14 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     // Before anything is written for it: there may be no such processor.
     keep_to(cpu).map_err(Failed::from)?;
     let saying = Saying::new();
-    let mut wanted: Vec<Spot> = contests.iter().map(|contest| contest.spot).collect();
-    wanted.extend(args.looks_at(13).then_some(Spot::PageCache));
+    let mut wanted: Vec<TargetKind> = contests.iter().map(|contest| contest.spot).collect();
+    wanted.extend(args.looks_at(13).then_some(TargetKind::PageCache));
     let folder = args.dir.clone().unwrap_or_else(|| "/var/tmp".into());
     let spots = Spots::make(&wanted, &folder, &runs.join(contest::NOTES), &mut |text| {
         saying.say(text);
         stop::asked(stop)
     });
-    let mut table = Table {
+    let mut table = BenchTable {
         effort: args.effort(),
         asked: args.goal.clone(),
         fio: contest::fio_version().map_err(|error| error.to_string()),
@@ -216,7 +218,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
         }
         saying.say(&format!("goal {goal}"));
         let rows = beside(goal, &spots, worst_law, args.effort());
-        table.rows.extend(rows.into_iter().map(|row| Row { cpu: Some(cpu), ..row }));
+        table.rows.extend(rows.into_iter().map(|row| BenchRow { cpu: Some(cpu), ..row }));
     }
     anywhere.again();
     // In the last of them too: what it gave may be cut short.
@@ -226,21 +228,21 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<Table> {
     Ok(table)
 }
 
-fn row(contest: &Contest, outcome: Outcome, cpu: Option<usize>) -> Row {
+fn row(contest: &Contest, outcome: LineOfTable, cpu: Option<usize>) -> BenchRow {
     let line = outcome.line;
     let unit = match (line.against, line.of) {
-        (Some(_), _) => table::Unit::Ratio,
-        (None, Of::KernelShare) => table::Unit::Share,
-        (None, _) => table::Unit::Ns,
+        (Some(_), _) => table::BenchUnit::Ratio,
+        (None, GoalFigure::KernelShare) => table::BenchUnit::Share,
+        (None, _) => table::BenchUnit::Ns,
     };
-    let found = outcome.found.map(|found| Figures {
+    let found = outcome.found.map(|found| BenchFigures {
         value: found.value,
         spread: Some((found.lowest, found.highest)),
         ours: found.ours,
         theirs: found.theirs,
     });
     let what = table::what(line.of, line.ours, line.against);
-    Row {
+    BenchRow {
         goal: line.goal,
         under: contest.said(),
         cpu,
@@ -253,60 +255,60 @@ fn row(contest: &Contest, outcome: Outcome, cpu: Option<usize>) -> Row {
 }
 
 /// What is no contest: honesty, slices, memory.
-fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Vec<Row> {
-    use goals::Bound::{AtLeast, AtMost};
-    let plain = |what: &str, unit, value: Result<f64, String>, bound| Row {
+fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Vec<BenchRow> {
+    use goals::GoalBound::{AtLeast, AtMost};
+    let plain = |what: &str, unit, value: Result<f64, String>, bound| BenchRow {
         goal,
         under: "the generator by itself".into(),
         cpu: None,
         what: what.into(),
         unit,
         of: None,
-        found: value.map(|value| Figures { value, spread: None, ours: value, theirs: None }),
+        found: value.map(|value| BenchFigures { value, spread: None, ours: value, theirs: None }),
         bound,
     };
     match goal {
         12 => vec![
             plain(
                 "largest error of Little's law in all runs",
-                table::Unit::Share,
+                table::BenchUnit::Share,
                 worst_law.map_or_else(|| law_alone(spots, effort), Ok),
                 AtMost(0.02),
             ),
             plain(
                 "p99 at 100k/s where all stands still for 200 ms of 2 s",
-                table::Unit::Ns,
+                table::BenchUnit::Ns,
                 Stopped::p99_ns().map_err(|error| error.to_string()),
                 AtLeast(Stopped::LEAST_NS),
             ),
         ],
         13 => {
             let slices = spots
-                .ready(Spot::PageCache)
+                .ready(TargetKind::PageCache)
                 .and_then(|place| Slices::measure(&place, 10.0).map_err(|error| error.to_string()));
             let of = |pick: fn(&Slices) -> f64| slices.as_ref().map(pick).map_err(Clone::clone);
             vec![
                 plain(
                     "from one prepared worker's slice to another's, beyond the drain",
-                    table::Unit::Ns,
+                    table::BenchUnit::Ns,
                     of(|slices| slices.switch_ns),
                     AtMost(Slices::MOST_SWITCH_NS),
                 ),
                 plain(
                     "rate of 50 ms slices off that of long ones by",
-                    table::Unit::Share,
+                    table::BenchUnit::Share,
                     of(|slices| (slices.ratio - 1.0).abs()),
                     AtMost(Slices::MOST_OFF),
                 ),
             ]
         }
         _ => {
-            let place = spots.ready(Spot::Zero);
+            let place = spots.ready(TargetKind::Zero);
             let bytes = place.and_then(|place| contest::memory_of_a_job(&place).map_err(|e| e.to_string()));
             let bytes = bytes.map(|bytes| bytes as f64);
             vec![plain(
                 "memory of a job at depth 128 and 4 KiB",
-                table::Unit::Bytes,
+                table::BenchUnit::Bytes,
                 bytes,
                 AtMost(4.0 * 1024.0 * 1024.0),
             )]
@@ -316,12 +318,12 @@ fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Ve
 
 /// Where no contest ran.
 fn law_alone(spots: &Spots, effort: Effort) -> Result<f64, String> {
-    let place = spots.ready(Spot::Zero)?;
+    let place = spots.ready(TargetKind::Zero)?;
     contest::littles_law_error(&place, effort.seconds).map_err(|error| error.to_string())
 }
 
 /// The largest error of Little's law among ours.
-fn worst(known: Option<f64>, entries: &[Entry]) -> Option<f64> {
+fn worst(known: Option<f64>, entries: &[ContenderShots]) -> Option<f64> {
     let shots = entries.iter().filter_map(|entry| entry.shots.as_ref().ok()).flatten();
     let errors = shots.filter_map(|shot| shot.littles_law_error).map(f64::abs);
     errors.chain(known).max_by(f64::total_cmp)

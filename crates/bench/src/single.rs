@@ -3,7 +3,7 @@
 use super::Args;
 use super::table::iops;
 use crate::contest::goals::Ours;
-use crate::contest::{self, Load, Peer, Place, Shot, keep_to};
+use crate::contest::{self, ContestLoad, ContestTarget, Peer, Shot, keep_to};
 use crate::saying::{say, say_aside};
 use anyhow::Result;
 use iotax_load::{EngineName, Histogram, Iomem, Job, Stamping};
@@ -30,8 +30,8 @@ const OF_ZERO: u64 = 1 << 30;
 
 /// What is run, on what.
 struct Bout {
-    place: Place,
-    load: Load,
+    place: ContestTarget,
+    load: ContestLoad,
     ours: Ours,
     seconds: f64,
 }
@@ -116,7 +116,7 @@ fn stamps(word: &str) -> Stamping {
     }
 }
 
-fn load(args: &Args, target: &Path) -> Result<Load> {
+fn load(args: &Args, target: &Path) -> Result<ContestLoad> {
     let mut words = JobWords::default();
     let origin = Origin::command_line();
     let direct = args.direct.clone().or_else(|| (target == Path::new(ZERO)).then(|| "0".to_owned()));
@@ -152,7 +152,7 @@ fn load(args: &Args, target: &Path) -> Result<Load> {
         }
         Some(Err(fault)) => return Err(Failed::from(origin.error("engine", fault)).into()),
     };
-    Ok(Load {
+    Ok(ContestLoad {
         rw: job.rw,
         bs: job.bs,
         iodepth: job.iodepth,
@@ -165,9 +165,9 @@ fn load(args: &Args, target: &Path) -> Result<Load> {
 }
 
 /// What may be read, and how much of it.
-fn place(args: &Args, target: &Path) -> Result<Place> {
+fn place(args: &Args, target: &Path) -> Result<ContestTarget> {
     if target == Path::new(ZERO) {
-        return Ok(Place { path: target.to_owned(), bytes: args.size.unwrap_or(OF_ZERO) });
+        return Ok(ContestTarget { path: target.to_owned(), bytes: args.size.unwrap_or(OF_ZERO) });
     }
     let text = target.display().to_string();
     let quarry = noise::quarry(
@@ -181,7 +181,7 @@ fn place(args: &Args, target: &Path) -> Result<Place> {
             quarry.bytes
         ))
         .into()),
-        size => Ok(Place { path: quarry.path, bytes: size.unwrap_or(quarry.bytes) }),
+        size => Ok(ContestTarget { path: quarry.path, bytes: size.unwrap_or(quarry.bytes) }),
     }
 }
 

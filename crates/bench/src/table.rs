@@ -1,6 +1,6 @@
 //! The table of goals as text and as JSON. Values in, text out.
 
-use crate::contest::goals::{Bound, Of, Ours};
+use crate::contest::goals::{GoalBound, GoalFigure, Ours};
 use crate::contest::{Contender, Effort};
 use iotax_load::{Iomem, Stamping};
 use iotax_stats::round::three_digits;
@@ -19,33 +19,33 @@ const MISSED: &str = "MISSED";
 const NOT_RUN: &str = "not run";
 
 /// All rows.
-pub(super) struct Table {
+pub(super) struct BenchTable {
     pub(super) effort: Effort,
     /// Goals that were named one by one.
     pub(super) asked: Vec<u8>,
     /// Its version, or why there is none.
     pub(super) fio: Result<String, String>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<BenchRow>,
 }
 
 /// A line.
-pub(super) struct Row {
+pub(super) struct BenchRow {
     pub(super) goal: u8,
     /// Target and load.
     pub(super) under: String,
     /// All ran on this one; `None`: on any.
     pub(super) cpu: Option<usize>,
     pub(super) what: String,
-    pub(super) unit: Unit,
+    pub(super) unit: BenchUnit,
     /// Of contests.
-    pub(super) of: Option<Of>,
-    pub(super) found: Result<Figures, String>,
-    pub(super) bound: Bound,
+    pub(super) of: Option<GoalFigure>,
+    pub(super) found: Result<BenchFigures, String>,
+    pub(super) bound: GoalBound,
 }
 
 /// What was found.
 #[derive(Clone, Copy)]
-pub(super) struct Figures {
+pub(super) struct BenchFigures {
     pub(super) value: f64,
     /// The least and the most of the rounds.
     pub(super) spread: Option<(f64, f64)>,
@@ -55,28 +55,28 @@ pub(super) struct Figures {
 
 /// What a value is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum BenchUnit {
     Ratio,
     Share,
     Ns,
     Bytes,
 }
 
-impl Unit {
+impl BenchUnit {
     fn show(self, value: f64) -> String {
         match self {
-            Unit::Ratio => format!("{value:.3}"),
-            Unit::Share => format!("{:.2} %", 100.0 * value),
-            Unit::Ns => show_ns(value),
-            Unit::Bytes => show_bytes(value as u64),
+            BenchUnit::Ratio => format!("{value:.3}"),
+            BenchUnit::Share => format!("{:.2} %", 100.0 * value),
+            BenchUnit::Ns => show_ns(value),
+            BenchUnit::Bytes => show_bytes(value as u64),
         }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Unit::Ratio | Unit::Share => "1",
-            Unit::Ns => "ns",
-            Unit::Bytes => "B",
+            BenchUnit::Ratio | BenchUnit::Share => "1",
+            BenchUnit::Ns => "ns",
+            BenchUnit::Bytes => "B",
         }
     }
 }
@@ -108,19 +108,19 @@ pub(super) fn iops(value: f64) -> String {
 }
 
 /// `IOPS over fio tuned`
-pub(super) fn what(of: Of, ours: Ours, against: Option<Contender>) -> String {
+pub(super) fn what(of: GoalFigure, ours: Ours, against: Option<Contender>) -> String {
     let of = match of {
-        Of::Iops => "IOPS",
-        Of::UserNs => "user CPU per I/O",
-        Of::CpuNs => "CPU per I/O",
-        Of::KernelShare => "kernel's share of the CPU",
-        Of::NsAnIo => "time an I/O",
+        GoalFigure::Iops => "IOPS",
+        GoalFigure::UserNs => "user CPU per I/O",
+        GoalFigure::CpuNs => "CPU per I/O",
+        GoalFigure::KernelShare => "kernel's share of the CPU",
+        GoalFigure::NsAnIo => "time an I/O",
     };
     let over = against.map(|who| format!(" over {}", name(who))).unwrap_or_default();
     format!("{of}{}{over}", kind(ours))
 }
 
-impl Row {
+impl BenchRow {
     /// `None`: it was not measured.
     fn holds(&self) -> Option<bool> {
         self.found.as_ref().ok().map(|found| self.bound.holds(found.value))
@@ -136,16 +136,16 @@ impl Row {
 
     fn bound(&self) -> String {
         match self.bound {
-            Bound::AtLeast(least) => format!(">= {}", self.unit.show(least)),
-            Bound::AtMost(most) => format!("<= {}", self.unit.show(most)),
+            GoalBound::AtLeast(least) => format!(">= {}", self.unit.show(least)),
+            GoalBound::AtMost(most) => format!("<= {}", self.unit.show(most)),
         }
     }
 
     /// Both sides, where there are two.
-    fn sides(&self, found: &Figures) -> String {
+    fn sides(&self, found: &BenchFigures) -> String {
         let Some(theirs) = found.theirs else { return String::new() };
         let show = |value: f64| match self.of {
-            Some(Of::Iops) | None => iops(value),
+            Some(GoalFigure::Iops) | None => iops(value),
             Some(_) => show_ns(value),
         };
         format!("{} / {}", show(found.ours), show(theirs))
@@ -172,10 +172,10 @@ impl Row {
     }
 }
 
-impl Table {
+impl BenchTable {
     /// Whether nothing that was measured misses its goal; `None`: nothing was.
     fn holds(&self) -> Option<bool> {
-        self.rows.iter().filter_map(Row::holds).reduce(|all, one| all && one)
+        self.rows.iter().filter_map(BenchRow::holds).reduce(|all, one| all && one)
     }
 
     /// A goal that is missed is a finding; where one that was named could not be looked at, or none at all, this machine lacks what it
@@ -239,11 +239,11 @@ impl Table {
     }
 }
 
-fn row(row: &Row) -> serde_json::Value {
+fn row(row: &BenchRow) -> serde_json::Value {
     let found = row.found.as_ref().ok();
     let bound = match row.bound {
-        Bound::AtLeast(least) => json!({"at_least": least}),
-        Bound::AtMost(most) => json!({"at_most": most}),
+        GoalBound::AtLeast(least) => json!({"at_least": least}),
+        GoalBound::AtMost(most) => json!({"at_most": most}),
     };
     json!({
         "goal": row.goal,
@@ -266,26 +266,31 @@ fn row(row: &Row) -> serde_json::Value {
 mod tests {
     use super::*;
 
-    fn row_of(found: Result<Figures, String>) -> Row {
-        Row {
+    fn row_of(found: Result<BenchFigures, String>) -> BenchRow {
+        BenchRow {
             goal: 2,
             under: "a page-cached file, uring, 4 KiB, iodepth 32".into(),
             cpu: Some(0),
             what: "IOPS over fio tuned".into(),
-            unit: Unit::Ratio,
-            of: Some(Of::Iops),
+            unit: BenchUnit::Ratio,
+            of: Some(GoalFigure::Iops),
             found,
-            bound: Bound::AtLeast(1.33),
+            bound: GoalBound::AtLeast(1.33),
         }
     }
 
-    fn table(rows: Vec<Row>) -> Table {
+    fn table(rows: Vec<BenchRow>) -> BenchTable {
         let effort = Effort { seconds: 2.0, runs: 5, seed: 1 };
-        Table { effort, asked: Vec::new(), fio: Ok("fio 3.33".into()), rows }
+        BenchTable { effort, asked: Vec::new(), fio: Ok("fio 3.33".into()), rows }
     }
 
-    fn figures(value: f64) -> Figures {
-        Figures { value, spread: Some((value - 0.02, value + 0.03)), ours: value * 8e5, theirs: Some(8e5) }
+    fn figures(value: f64) -> BenchFigures {
+        BenchFigures {
+            value,
+            spread: Some((value - 0.02, value + 0.03)),
+            ours: value * 8e5,
+            theirs: Some(8e5),
+        }
     }
 
     #[test]
@@ -309,8 +314,8 @@ mod tests {
 
     #[test]
     fn a_goal_that_was_named_must_have_been_looked_at() {
-        let found = |asked: &[u8], rows| Table { asked: asked.to_vec(), ..table(rows) }.code();
-        let other = |found| Row { goal: 4, ..row_of(found) };
+        let found = |asked: &[u8], rows| BenchTable { asked: asked.to_vec(), ..table(rows) }.code();
+        let other = |found| BenchRow { goal: 4, ..row_of(found) };
         assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.4))), other(Err("no zram".into()))]), UNMET_NEED);
         assert_eq!(found(&[2], vec![row_of(Ok(figures(1.4))), row_of(Err("no t/io_uring".into()))]), DONE);
         assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.2))), other(Err("no zram".into()))]), FINDING);
@@ -318,7 +323,7 @@ mod tests {
 
     #[test]
     fn the_processor_is_told_where_there_is_one() {
-        let anywhere = Row { cpu: None, ..row_of(Ok(figures(1.4))) };
+        let anywhere = BenchRow { cpu: None, ..row_of(Ok(figures(1.4))) };
         let text = table(vec![row_of(Ok(figures(1.4))), anywhere]).text();
         assert!(
             text.contains("iodepth 32; on processor 0\n") && text.contains("iodepth 32; on any processor\n"),

@@ -24,7 +24,7 @@ pub struct Facts {
     /// Random id of this boot.
     pub boot_id: Option<String>,
     /// The processor.
-    pub cpu: Box<Cpu>,
+    pub cpu: Box<Processor>,
     /// Bytes of memory that the kernel manages.
     pub memory_bytes: Option<u64>,
     /// Reserved huge pages by size.
@@ -34,7 +34,7 @@ pub struct Facts {
     /// Time source of the kernel.
     pub clocksource: Option<String>,
     /// The files and devices asked about.
-    pub targets: Vec<Target>,
+    pub targets: Vec<TargetFacts>,
     /// Networks that its cards lead to; none where no card tells its speed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
@@ -62,7 +62,7 @@ impl Facts {
 /// The processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Cpu {
+pub struct Processor {
     /// Model name.
     pub model: Option<String>,
     /// Packages.
@@ -103,7 +103,7 @@ pub struct HugePages {
 /// A file or a device that is measured, and what lies below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Target {
+pub struct TargetFacts {
     /// As named.
     pub path: PathBuf,
     /// File system that a file lies in; `None` for a device.

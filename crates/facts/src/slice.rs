@@ -166,7 +166,7 @@ pub struct ThreadId {
 
 /// The quiesce gate: a clean stack, or what was still owed when it gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gate {
+pub struct QuiesceGate {
     /// Nanoseconds waited.
     pub waited_ns: u64,
     /// Dirty and Writeback bytes left: of the files and devices under load where the kernel tells it of one
@@ -179,15 +179,16 @@ pub struct Gate {
     pub gave_up: bool,
 }
 
-impl Gate {
+impl QuiesceGate {
     /// Before anything was asked.
-    pub const NOTHING_OWED: Gate = Gate { waited_ns: 0, dirty_bytes: 0, in_flight: Some(0), gave_up: false };
+    pub const NOTHING_OWED: QuiesceGate =
+        QuiesceGate { waited_ns: 0, dirty_bytes: 0, in_flight: Some(0), gave_up: false };
 
     /// Two gates before one slice: waits add up, of the rest the worse counts, and what one of them does
     /// not know is not known.
     #[must_use]
-    pub fn and(self, other: Gate) -> Gate {
-        Gate {
+    pub fn and(self, other: QuiesceGate) -> QuiesceGate {
+        QuiesceGate {
             waited_ns: self.waited_ns + other.waited_ns,
             dirty_bytes: self.dirty_bytes.max(other.dirty_bytes),
             in_flight: worse_known(self.in_flight, other.in_flight),

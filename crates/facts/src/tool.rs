@@ -113,7 +113,7 @@ pub type Slots = BTreeMap<String, String>;
 
 /// A stretch of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum WordPiece<'a> {
     /// As it is.
     Text(String),
     /// `{NAME}`.
@@ -143,7 +143,7 @@ pub const RUN: &str = "run";
 ///
 /// # Errors
 /// A brace without its other, in words.
-pub fn pieces(word: &str) -> Result<Vec<Piece<'_>>, String> {
+pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
     let (mut all, mut text, mut rest) = (Vec::new(), String::new(), word);
     while let Some(at) = rest.find(['{', '}']) {
         text.push_str(&rest[..at]);
@@ -159,23 +159,23 @@ pub fn pieces(word: &str) -> Result<Vec<Piece<'_>>, String> {
             return Err(format!("\"{word}\" has a brace that is no placeholder; hint: write {brace}{brace}"));
         };
         if !text.is_empty() {
-            all.push(Piece::Text(std::mem::take(&mut text)));
+            all.push(WordPiece::Text(std::mem::take(&mut text)));
         }
-        all.push(Piece::Slot(slot));
+        all.push(WordPiece::Slot(slot));
         rest = after;
     }
     text.push_str(rest);
     if !text.is_empty() {
-        all.push(Piece::Text(text));
+        all.push(WordPiece::Text(text));
     }
     Ok(all)
 }
 
 /// A word with what its placeholders stand for; `None`: one of them stands for nothing.
 pub fn filled(word: &str, slots: &Slots) -> Option<String> {
-    let fill = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => Some(text),
-        Piece::Slot(name) => slots.get(name).cloned(),
+    let fill = |piece: WordPiece<'_>| match piece {
+        WordPiece::Text(text) => Some(text),
+        WordPiece::Slot(name) => slots.get(name).cloned(),
     };
     // What is refused as it is read never comes here.
     pieces(word).ok()?.into_iter().map(fill).collect()
@@ -206,7 +206,7 @@ impl Each {
 /// Whether one of these placeholders is in any of the words.
 pub fn has_slot(words: &[String], names: &[&str]) -> bool {
     let all = words.iter().flat_map(|word| pieces(word).unwrap_or_default());
-    all.into_iter().any(|piece| matches!(piece, Piece::Slot(slot) if names.contains(&slot)))
+    all.into_iter().any(|piece| matches!(piece, WordPiece::Slot(slot) if names.contains(&slot)))
 }
 
 /// A command as it is run. An argument whose placeholder stands for nothing is left out: an option that was not written.

@@ -42,7 +42,7 @@ pub const MOST_EXAMPLES: usize = 5;
 
 /// Acknowledged writes, a kill, and what was read back through the stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct DurabilityTrial {
     /// Name of the stack.
     pub stack: String,
     /// Number among the trials of the stack, from 0.
@@ -62,13 +62,13 @@ pub struct Trial {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writing: Option<bool>,
     /// What was read back.
-    pub found: Found,
+    pub found: ReadBack,
 }
 
 /// What was read back after a kill. Blocks are of 4 KiB; `blocks` is the sum of `kept`, `lost`, `torn` and `unreadable`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Found {
+pub struct ReadBack {
     /// Blocks with an acknowledged write.
     pub blocks: u64,
     /// Every sector has what was acknowledged last, or something that was written later.
@@ -103,7 +103,7 @@ pub struct Example {
     pub found: String,
 }
 
-impl Found {
+impl ReadBack {
     /// Blocks that are not as they were promised, in flight ones included: these may be old or new, never torn.
     pub fn broken(&self) -> u64 {
         self.lost + self.torn + self.unreadable + self.under_way_torn
@@ -111,7 +111,7 @@ impl Found {
 
     /// Two parts of one trial, or two trials.
     #[must_use]
-    pub fn and(mut self, other: Found) -> Found {
+    pub fn and(mut self, other: ReadBack) -> ReadBack {
         self.blocks += other.blocks;
         self.kept += other.kept;
         self.later += other.later;

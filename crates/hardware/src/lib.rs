@@ -9,8 +9,8 @@ pub mod number;
 pub mod ratings;
 mod spot;
 
-pub use link::{Link, Rate};
-pub use spot::Spot;
+pub use link::{HardwareLink, Rate};
+pub use spot::TextSpan;
 
 /// `3938 MB/s`, `14.8 GB/s`, `801 KB/s`: a rate in bytes a second, of 1000.
 pub fn rate_text(bytes_per_second: f64) -> String {

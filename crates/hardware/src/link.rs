@@ -49,48 +49,49 @@ fn known() -> &'static [Known] {
 
 /// A link that a page or a machine can name.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
+pub struct HardwareLink {
     known: &'static Known,
     /// One of what has no lanes.
     lanes: u8,
 }
 
-impl Link {
+impl HardwareLink {
     /// Each, of one lane.
-    pub fn all() -> impl DoubleEndedIterator<Item = Link> {
-        known().iter().map(|known| Link { known, lanes: 1 })
+    pub fn all() -> impl DoubleEndedIterator<Item = HardwareLink> {
+        known().iter().map(|known| HardwareLink { known, lanes: 1 })
     }
 
     /// The link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) of so many Gb/s on the wire, of PCIe a lane.
-    pub fn of_speed(family: &str, gigabits: f64) -> Option<Link> {
-        Link::all().rfind(|link| link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6)
+    pub fn of_speed(family: &str, gigabits: f64) -> Option<HardwareLink> {
+        HardwareLink::all()
+            .rfind(|link| link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6)
     }
 
     /// The link of a family that is called by a number: a generation of PCIe, a revision of SATA, the Gb/s of others.
-    pub fn called(family: &str, number: f64) -> Option<Link> {
-        Link::all().find(|link| link.known.family == family && link.known.called == number)
+    pub fn called(family: &str, number: f64) -> Option<HardwareLink> {
+        HardwareLink::all().find(|link| link.known.family == family && link.known.called == number)
     }
 
     /// That of a network card by the Mb/s that the kernel reports of it.
-    pub fn of_card(infiniband: bool, megabits: u64) -> Option<Link> {
-        Link::of_speed(if infiniband { "infiniband" } else { "ethernet" }, megabits as f64 / 1000.0)
+    pub fn of_card(infiniband: bool, megabits: u64) -> Option<HardwareLink> {
+        HardwareLink::of_speed(if infiniband { "infiniband" } else { "ethernet" }, megabits as f64 / 1000.0)
     }
 
-    /// The link of a name as [`Link::name`] has it.
-    pub fn named(text: &str) -> Option<Link> {
+    /// The link of a name as [`HardwareLink::name`] has it.
+    pub fn named(text: &str) -> Option<HardwareLink> {
         let (name, lanes) = text.rsplit_once(" x").unwrap_or((text, "1"));
-        let link = Link::all().find(|link| link.known.name == name)?.lanes(lanes.parse().ok()?)?;
+        let link = HardwareLink::all().find(|link| link.known.name == name)?.lanes(lanes.parse().ok()?)?;
         (link.name() == text).then_some(link)
     }
 
     /// With so many lanes, which only PCIe has: 1, 2, 4, 8, 12, 16 or 32.
-    pub fn lanes(self, lanes: u8) -> Option<Link> {
+    pub fn lanes(self, lanes: u8) -> Option<HardwareLink> {
         let known = if self.known.family == "pcie" {
             matches!(lanes, 1 | 2 | 4 | 8 | 12 | 16 | 32)
         } else {
             lanes == 1
         };
-        known.then_some(Link { lanes, ..self })
+        known.then_some(HardwareLink { lanes, ..self })
     }
 
     /// Whether it carries one way at a time: frames of SATA and packets of USB 2.0.
@@ -137,26 +138,26 @@ mod tests {
             ("25GbE", 3125.0),
             ("InfiniBand FDR", 6818.0),
         ] {
-            assert_eq!((Link::named(name).unwrap().rate().line / 1e6).round(), megabytes, "{name}");
+            assert_eq!((HardwareLink::named(name).unwrap().rate().line / 1e6).round(), megabytes, "{name}");
         }
         for none in ["PCIe 3.0 x5", "PCIe 7.0 x4", "PCIe 3.0", "SATA 6 Gb/s x2", "7GbE"] {
-            assert_eq!(Link::named(none), None, "{none}");
+            assert_eq!(HardwareLink::named(none), None, "{none}");
         }
-        let names = |link: Option<Link>| link.map(Link::name).unwrap_or_default();
-        assert_eq!(names(Link::of_card(true, 56_000)), "InfiniBand FDR");
+        let names = |link: Option<HardwareLink>| link.map(HardwareLink::name).unwrap_or_default();
+        assert_eq!(names(HardwareLink::of_card(true, 56_000)), "InfiniBand FDR");
         assert_eq!(
-            (Link::of_card(false, 20_000), Link::of_card(true, 20)),
+            (HardwareLink::of_card(false, 20_000), HardwareLink::of_card(true, 20)),
             (None, None),
             "a bond is no link"
         );
         assert_eq!(
-            [Link::called("sata", 3.0), Link::called("sas", 24.0)].map(names),
+            [HardwareLink::called("sata", 3.0), HardwareLink::called("sas", 24.0)].map(names),
             ["SATA 6 Gb/s", "24G SAS"]
         );
-        assert_eq!(names(Link::of_speed("pcie", 8.0).and_then(|link| link.lanes(4))), "PCIe 3.0 x4");
+        assert_eq!(names(HardwareLink::of_speed("pcie", 8.0).and_then(|link| link.lanes(4))), "PCIe 3.0 x4");
         let lines = include_str!("links.txt").lines().filter(|line| !line.starts_with('#'));
         assert_eq!(lines.count(), known().len(), "a line is not read");
-        for rate in Link::all().map(Link::rate) {
+        for rate in HardwareLink::all().map(HardwareLink::rate) {
             assert!(rate.practical.low > 0.0 && rate.practical.low < rate.practical.high, "{rate:?}");
             assert!(rate.practical.high <= rate.most && rate.most < rate.line, "{rate:?}");
         }

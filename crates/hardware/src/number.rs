@@ -2,7 +2,7 @@
 //! printed figure stands for the interval that rounds to it. It refuses what only looks like a number: parts of names
 //! (`nvme0n1`, `E5-2678`), versions, dates, addresses.
 
-use crate::Spot;
+use crate::TextSpan;
 pub use iotax_units::show_ns;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ mod words;
 
 pub use scan::{Shows, Style, hedges, quantities, quantities_in, quantity, shows};
 pub use unit::cyrillic;
-pub use unit::{Base, Measure, Unit, whole as measure};
+pub use unit::{Base, Measure, NumberUnit, whole as measure};
 
 /// Everything between two ends, both included; what a printed figure stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,9 +82,9 @@ impl Interval {
 /// A printed figure and where it stands, in the unit that its field is of: I/Os or bytes a second, nanoseconds, bytes, a
 /// count, percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct PrintedNumber {
     /// Where it stands.
-    pub spot: Spot,
+    pub spot: TextSpan,
     /// As printed.
     pub value: f64,
     /// The least that rounds to it.
@@ -93,15 +93,15 @@ pub struct Figure {
     pub high: f64,
 }
 
-impl Figure {
+impl PrintedNumber {
     /// What it stands for.
     pub fn interval(&self) -> Interval {
         Interval { low: self.low, high: self.high }
     }
 
     /// The same figure in another unit.
-    pub fn scaled(self, factor: f64) -> Figure {
-        Figure { value: self.value * factor, low: self.low * factor, high: self.high * factor, ..self }
+    pub fn scaled(self, factor: f64) -> PrintedNumber {
+        PrintedNumber { value: self.value * factor, low: self.low * factor, high: self.high * factor, ..self }
     }
 }
 
@@ -126,9 +126,9 @@ pub enum Hedge {
 pub struct Quantity {
     /// The figure in the base of its unit (bytes a second for `MB/s`, nanoseconds for `us`, percent for `%`), where it
     /// stands with its unit.
-    pub figure: Figure,
+    pub figure: PrintedNumber,
     /// What it counts.
-    pub unit: Unit,
+    pub unit: NumberUnit,
     /// How much of the unit a printed 1 is: 1,048,576 of `MiB/s`, 1000 of `26.0k`.
     pub scale: f64,
     /// Whether its prefix is of 1000 or of 1024.
@@ -147,9 +147,14 @@ impl Quantity {
 }
 
 /// A value that was printed with so many digits behind the point, as a figure: half a unit of the last digit to either side.
-pub fn rounded(spot: Spot, printed: f64, decimals: usize, scale: f64) -> Figure {
+pub fn rounded(spot: TextSpan, printed: f64, decimals: usize, scale: f64) -> PrintedNumber {
     let half = POWERS.get(decimals).map_or(0.0, |power| 0.5 / power);
-    Figure { spot, value: printed * scale, low: (printed - half) * scale, high: (printed + half) * scale }
+    PrintedNumber {
+        spot,
+        value: printed * scale,
+        low: (printed - half) * scale,
+        high: (printed + half) * scale,
+    }
 }
 
 const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];

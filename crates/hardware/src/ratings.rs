@@ -2,7 +2,7 @@
 //! tool or a page calls it; the longest such name wins.
 
 use super::media::Medium;
-use crate::number::{Unit, quantities};
+use crate::number::{NumberUnit, quantities};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -44,11 +44,11 @@ impl Rated {
         (Rated::RandwriteLatency, "randwrite_latency"),
     ];
 
-    fn unit(self) -> Unit {
+    fn unit(self) -> NumberUnit {
         match self {
-            Rated::RandreadIops | Rated::RandwriteIops => Unit::PerSecond,
-            Rated::Read | Rated::Write => Unit::BytesPerSecond,
-            Rated::RandreadLatency | Rated::RandwriteLatency => Unit::Nanoseconds,
+            Rated::RandreadIops | Rated::RandwriteIops => NumberUnit::PerSecond,
+            Rated::Read | Rated::Write => NumberUnit::BytesPerSecond,
+            Rated::RandreadLatency | Rated::RandwriteLatency => NumberUnit::Nanoseconds,
         }
     }
 }
@@ -56,7 +56,7 @@ impl Rated {
 /// Whether write figures are of a part of the drive or of all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Writes {
+pub enum RatedWrites {
     /// Of a cache of SLC: true until it is full.
     Burst,
     /// Of the drive in its steady state.
@@ -65,7 +65,7 @@ pub enum Writes {
 
 /// A drive of one name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drive {
+pub struct RatedDrive {
     /// `Samsung 980 PRO`.
     pub name: String,
     /// What it is called; the words of each, the last of them perhaps with more behind it.
@@ -75,7 +75,7 @@ pub struct Drive {
     /// Turns a minute, of hard disks.
     pub rpm: Option<u32>,
     /// What its write figures are of.
-    pub writes: Writes,
+    pub writes: RatedWrites,
     /// The data sheet.
     pub source: String,
     /// Its capacities.
@@ -97,7 +97,7 @@ pub struct Size {
 #[derive(Clone, Debug)]
 pub struct Match<'a> {
     /// The drive.
-    pub drive: &'a Drive,
+    pub drive: &'a RatedDrive,
     /// One where the capacity is known, else all.
     pub sizes: Vec<&'a Size>,
 }
@@ -122,8 +122,8 @@ impl Match<'_> {
 /// All drives that are known; a copy shares them.
 #[derive(Clone, Debug, Default)]
 pub struct Ratings {
-    drives: Arc<[Drive]>,
-    names: Arc<name::Names>,
+    drives: Arc<[RatedDrive]>,
+    names: Arc<name::DriveNames>,
     /// How many of the drives, the first, are of users' files.
     own: usize,
 }
@@ -151,8 +151,8 @@ impl Ratings {
         Ok(Ratings::of(file::drives(text)?, 0))
     }
 
-    fn of(drives: Vec<Drive>, own: usize) -> Ratings {
-        Ratings { names: Arc::new(name::Names::of(&drives, own)), drives: drives.into(), own }
+    fn of(drives: Vec<RatedDrive>, own: usize) -> Ratings {
+        Ratings { names: Arc::new(name::DriveNames::of(&drives, own)), drives: drives.into(), own }
     }
 
     /// These with those of a user's file over them: an entry of the same name replaces, others are added and win over entries that
@@ -162,15 +162,15 @@ impl Ratings {
     /// As [`Ratings::read`].
     pub fn with(&self, text: &str) -> Result<Ratings, Fault> {
         let mut drives = file::drives(text)?;
-        let kept = |old: &Drive| drives.iter().all(|new| new.name != old.name);
+        let kept = |old: &RatedDrive| drives.iter().all(|new| new.name != old.name);
         let own = drives.len() + self.drives[..self.own].iter().filter(|old| kept(old)).count();
-        let old: Vec<Drive> = self.drives.iter().filter(|old| kept(old)).cloned().collect();
+        let old: Vec<RatedDrive> = self.drives.iter().filter(|old| kept(old)).cloned().collect();
         drives.extend(old);
         Ok(Ratings::of(drives, own))
     }
 
     /// All drives.
-    pub fn drives(&self) -> &[Drive] {
+    pub fn drives(&self) -> &[RatedDrive] {
         &self.drives
     }
 
@@ -185,7 +185,7 @@ impl Ratings {
         }
         let part = || self.drives[first.drive].sizes[found.iter().find_map(|found| found.size)?].capacity;
         let printed = || {
-            let mut bytes = quantities(0, model).into_iter().filter(|one| one.unit == Unit::Bytes);
+            let mut bytes = quantities(0, model).into_iter().filter(|one| one.unit == NumberUnit::Bytes);
             bytes.find(|one| self.sized(first.drive, one.figure.value).is_some()).map(|one| one.figure.value)
         };
         self.match_of(first.drive, capacity.or_else(part).or_else(printed))
@@ -209,14 +209,14 @@ impl Ratings {
     }
 
     /// Every drive that a text names, in order.
-    pub fn find(&self, text: &str) -> Vec<Found> {
+    pub fn find(&self, text: &str) -> Vec<NamedDrive> {
         self.names.find(text)
     }
 }
 
 /// A drive that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct NamedDrive {
     /// Index of the drive in [`Ratings::drives`].
     pub drive: usize,
     /// Index of its size, where a part number says it.

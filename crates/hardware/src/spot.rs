@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Where something stands: a line of a page and the bytes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Spot {
+pub struct TextSpan {
     /// Index of the line, from 0.
     pub line: u32,
     /// First byte in the line.
@@ -13,11 +13,11 @@ pub struct Spot {
     pub end: u32,
 }
 
-impl Spot {
+impl TextSpan {
     /// Bytes `range` of line `line`.
-    pub fn new(line: usize, range: Range<usize>) -> Spot {
+    pub fn new(line: usize, range: Range<usize>) -> TextSpan {
         let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Spot { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
+        TextSpan { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
     }
 
     /// Index of the line, from 0.

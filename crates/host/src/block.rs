@@ -44,14 +44,14 @@ pub struct Identity {
     pub serial_shared_with: Vec<String>,
     /// Of a partition, where it lies: serial and WWN are those of its disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Part>,
+    pub part: Option<PartitionExtent>,
     /// Inode of a file.
     pub inode: Option<u64>,
 }
 
 /// Where a partition lies on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct PartitionExtent {
     /// Of the partition.
     pub number: u64,
     /// Its first byte.
@@ -178,9 +178,9 @@ pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
     }
 }
 
-fn part(probe: &Probe, node: &BlockNode) -> Option<Part> {
+fn part(probe: &Probe, node: &BlockNode) -> Option<PartitionExtent> {
     let number = probe.number(Path::new("/sys/dev/block").join(&node.devnum).join("partition"))?;
-    Some(Part { number, start: node.start, bytes: node.bytes })
+    Some(PartitionExtent { number, start: node.start, bytes: node.bytes })
 }
 
 /// Serial of a disk: virtio's own, NVMe's and MMC's below `device`, SCSI's in page 0x80, udev's.

@@ -5,11 +5,11 @@ use iotax_facts::machine::Cable;
 use std::path::{Path, PathBuf};
 
 /// Kind and the speed of each lane, as one folder of sysfs tells them.
-type Found = fn(&Path) -> Option<(&'static str, Vec<String>)>;
+type LaneSpeed = fn(&Path) -> Option<(&'static str, Vec<String>)>;
 
 /// That of a disk with this folder, of whose folders above these are real, nearest first.
 pub(super) fn of(probe: &Probe, disk_dir: &Path, above: &[PathBuf]) -> Option<Cable> {
-    let nearest = |found: Found| above.iter().find_map(|dir| found(dir));
+    let nearest = |found: LaneSpeed| above.iter().find_map(|dir| found(dir));
     let (kind, speeds) = nearest(sas).or_else(|| nearest(sata)).or_else(|| nearest(usb))?;
     // A SATA drive behind a SAS port is told by the vendor that libata and SAT give it.
     let is_sata = probe.read(disk_dir.join("device/vendor")).is_some_and(|vendor| vendor == "ATA");
@@ -57,11 +57,11 @@ fn usb(dir: &Path) -> Option<(&'static str, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use super::super::facts::device;
-    use super::super::made_up::{Machine, server};
+    use super::super::made_up::{MadeUpMachine, server};
     use super::Cable;
 
     fn told(disk: &str, files: &[(&str, &str)], own: &[(&str, &str)]) -> Option<Cable> {
-        let machine: Machine = server();
+        let machine: MadeUpMachine = server();
         machine.put(files);
         machine.block(disk, "8:64", own);
         device(&machine.probe, disk.rsplit('/').next().unwrap()).cable

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-pub use iotax_facts::machine::{Cable, Cpu, Device, Facts, FileSystem, HugePages, Network, PcieLink, Target};
+pub use iotax_facts::machine::{
+    Cable, Device, Facts, FileSystem, HugePages, Network, PcieLink, Processor, TargetFacts,
+};
 
 /// Settings of a queue that change figures. Sizes in bytes unless the name says otherwise.
 const QUEUE: &[&str] = &[
@@ -151,7 +153,7 @@ fn huge_pages_in(probe: &Probe, dir: &Path) -> Vec<HugePages> {
 }
 
 /// The processor.
-pub fn cpu(probe: &Probe) -> Cpu {
+pub fn cpu(probe: &Probe) -> Processor {
     let info = probe.read("/proc/cpuinfo").unwrap_or_default();
     let field = |key: &str| {
         info.lines()
@@ -176,7 +178,7 @@ pub fn cpu(probe: &Probe) -> Cpu {
         })
         .collect();
     let counted = |count: usize| (count > 0).then_some(count as u64);
-    Cpu {
+    Processor {
         model: field("model name").map(str::to_owned),
         sockets: counted(packages.len()),
         cores: counted(cores.len()),
@@ -240,14 +242,14 @@ fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
 }
 
 /// Facts of a file or device.
-fn target(probe: &Probe, path: &Path) -> Target {
+fn target(probe: &Probe, path: &Path) -> TargetFacts {
     let is_device = match std::fs::metadata(probe.at(path)) {
         Ok(meta) => meta.file_type().is_block_device(),
         Err(_) => named_device(probe, path).is_some(),
     };
     let file_system = if is_device { None } else { file_system(probe, path) };
     let devices = device_chain(probe, path).iter().map(|name| device(probe, name)).collect();
-    Target { path: path.to_owned(), file_system, devices }
+    TargetFacts { path: path.to_owned(), file_system, devices }
 }
 
 /// The device at a path of this machine, as sysfs tells it; `None`: there is none.

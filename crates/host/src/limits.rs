@@ -31,7 +31,7 @@ const IO_MAX: &[(&str, Limited)] = &[
 const TC_LIMIT: Duration = Duration::from_secs(5);
 
 /// A control group, and the mount that it is seen through.
-struct Group {
+struct ControlGroup {
     folder: PathBuf,
     version: u8,
 }
@@ -62,7 +62,7 @@ pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
 }
 
 /// The own group of a controller and those above it, of both versions where both are mounted.
-fn groups(probe: &Probe, controller: &str) -> Vec<Group> {
+fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
     let mounts = mounts::parse(&probe.read("/proc/self/mountinfo").unwrap_or_default());
     let own = probe.read("/proc/self/cgroup").unwrap_or_default();
     let mut groups = Vec::new();
@@ -81,13 +81,14 @@ fn groups(probe: &Probe, controller: &str) -> Vec<Group> {
         // Where the mount shows a part of the tree alone, its root is the highest that can be seen.
         let inner = Path::new(path.trim_start_matches('/'));
         let seen = inner.ancestors().map(|below| mount.point.join(below));
-        groups
-            .extend(seen.filter(|folder| probe.at(folder).is_dir()).map(|folder| Group { folder, version }));
+        groups.extend(
+            seen.filter(|folder| probe.at(folder).is_dir()).map(|folder| ControlGroup { folder, version }),
+        );
     }
     groups
 }
 
-fn on_devices(probe: &Probe, group: &Group, devices: &BTreeMap<String, String>) -> Vec<SetLimit> {
+fn on_devices(probe: &Probe, group: &ControlGroup, devices: &BTreeMap<String, String>) -> Vec<SetLimit> {
     let mut limits = Vec::new();
     let mut add = |file: &Path, number: &str, of: Limited, rate: &str| {
         if let (Some(on), Ok(rate)) = (devices.get(number), rate.parse::<u64>()) {
@@ -119,7 +120,7 @@ fn on_devices(probe: &Probe, group: &Group, devices: &BTreeMap<String, String>) 
 }
 
 /// A quota of time within a period.
-fn of_processors(probe: &Probe, group: &Group) -> Option<SetLimit> {
+fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     let (file, quota, period, burst) = match group.version {
         2 => {
             let file = group.folder.join("cpu.max");
@@ -154,7 +155,7 @@ fn of_processors(probe: &Probe, group: &Group) -> Option<SetLimit> {
 pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
-    let of = |group: &Group| {
+    let of = |group: &ControlGroup| {
         let file = files.iter().map(|file| group.folder.join(file)).find(|file| probe.at(file).exists())?;
         Some((probe.read(&file)?, file))
     };
@@ -281,7 +282,7 @@ mod tests {
     }
 
     /// A drive at 8:0 and nothing else.
-    fn machine(mounts: &str, own: &str) -> super::super::made_up::Machine {
+    fn machine(mounts: &str, own: &str) -> super::super::made_up::MadeUpMachine {
         let machine = server();
         machine.block("/sys/devices/pci0/sdq", "65:0", &[]);
         machine.put(&[("/proc/self/mountinfo", mounts), ("/proc/self/cgroup", own)]);

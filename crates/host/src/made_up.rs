@@ -6,17 +6,17 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A machine in a folder.
-pub struct Machine {
+pub struct MadeUpMachine {
     folder: TempDir,
     /// What sees it.
     pub probe: Probe,
 }
 
-impl Machine {
-    fn new(files: &[(&str, &str)]) -> Machine {
+impl MadeUpMachine {
+    fn new(files: &[(&str, &str)]) -> MadeUpMachine {
         let folder = tempfile::tempdir().expect("temporary folder");
         let probe = Probe::of_files(folder.path());
-        let machine = Machine { folder, probe };
+        let machine = MadeUpMachine { folder, probe };
         machine.put(files);
         machine
     }
@@ -56,8 +56,8 @@ impl Machine {
 }
 
 /// Two sockets, an NVMe drive on PCIe, and /srv/data on LVM on a mirror of two SATA disks.
-pub fn server() -> Machine {
-    let machine = Machine::new(&[
+pub fn server() -> MadeUpMachine {
+    let machine = MadeUpMachine::new(&[
         ("/proc/sys/kernel/hostname", "store1\n"),
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
         ("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1\n"),
@@ -97,7 +97,7 @@ pub fn server() -> Machine {
     machine
 }
 
-fn disks_of_server(machine: &Machine) {
+fn disks_of_server(machine: &MadeUpMachine) {
     let port = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0";
     machine.put(&[
         (&format!("{port}/current_link_speed"), "16.0 GT/s PCIe\n"),
@@ -158,8 +158,8 @@ fn disks_of_server(machine: &Machine) {
 }
 
 /// A guest whose initramfs has /proc and /sys and nothing else.
-pub fn bare_guest() -> Machine {
-    let machine = Machine::new(&[
+pub fn bare_guest() -> MadeUpMachine {
+    let machine = MadeUpMachine::new(&[
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
         ("/proc/cpuinfo", "processor\t: 0\nmodel name\t: QEMU TCG CPU\nflags\t\t: fpu hypervisor\n"),
         ("/proc/meminfo", "MemTotal: 262144 kB\n"),
@@ -174,7 +174,7 @@ pub fn bare_guest() -> Machine {
 }
 
 /// The server with programs and room: everything is there.
-pub fn complete_server() -> Machine {
+pub fn complete_server() -> MadeUpMachine {
     let mut machine = server();
     let versions = [
         ("qemu-system-x86_64", "QEMU emulator version 7.2.9 (Debian 1:7.2+dfsg-7)"),

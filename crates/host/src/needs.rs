@@ -19,14 +19,14 @@ pub struct Need {
     /// What supplies it, by distribution; the last one holds for those not named.
     pub supply: &'static [Supply],
     /// What tells whether it is there.
-    pub check: Check,
+    pub check: NeedCheck,
     /// Whether it takes a reboot to have it.
     pub reboot: bool,
 }
 
 /// What tells whether a need is met.
 #[derive(Clone, Copy)]
-pub enum Check {
+pub enum NeedCheck {
     /// What is lacking, in words with the object; `None` when nothing is.
     By(fn(&Probe) -> Option<String>),
     /// All of these are found.
@@ -37,7 +37,7 @@ impl Need {
     /// One that hangs on programs, modules or files.
     pub const fn of(requirement: Requirement) -> Need {
         let Requirement { id, why, supply, finds } = requirement;
-        Need { id, why, supply, check: Check::Finds(finds), reboot: false }
+        Need { id, why, supply, check: NeedCheck::Finds(finds), reboot: false }
     }
 }
 
@@ -47,28 +47,28 @@ pub const OWN: &[Need] = &[
         id: "folder",
         why: "to make a file",
         supply: &[everywhere("mkdir -p DIR, or name a folder of your own: --dir DIR")],
-        check: Check::By(|probe| probe.folder.clone().err()),
+        check: NeedCheck::By(|probe| probe.folder.clone().err()),
         reboot: false,
     },
     Need {
         id: "space",
         why: "to make a file and still keep 10 % of its file system free",
         supply: &[everywhere("free some space, or name another folder: --dir DIR")],
-        check: Check::By(space),
+        check: NeedCheck::By(space),
         reboot: false,
     },
     Need {
         id: "root",
         why: "to attach loop devices, mount file systems and make bridges and taps",
         supply: &[everywhere("sudo iotax ...")],
-        check: Check::By(root),
+        check: NeedCheck::By(root),
         reboot: false,
     },
     Need {
         id: "io_uring",
         why: "to keep many I/Os in flight from one thread (the sync engine does without)",
         supply: &[everywhere("sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)")],
-        check: Check::By(io_uring),
+        check: NeedCheck::By(io_uring),
         reboot: false,
     },
     Need::of(program!(
@@ -86,7 +86,7 @@ pub const OWN: &[Need] = &[
             fedora("dnf install qemu-system-x86-core"),
             everywhere("install QEMU (qemu-system-x86_64)"),
         ],
-        check: Check::By(|probe| (probe.guest.qemu)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.qemu)().err()),
         reboot: false,
     },
     Need {
@@ -95,7 +95,7 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "switch on virtualisation in the firmware, modprobe kvm_intel or kvm_amd, join group kvm; in a VM: nested virtualisation",
         )],
-        check: Check::By(|probe| (probe.guest.kvm)().trouble()),
+        check: NeedCheck::By(|probe| (probe.guest.kvm)().trouble()),
         reboot: false,
     },
     Need {
@@ -109,7 +109,7 @@ pub const OWN: &[Need] = &[
             Supply { distribution: "arch", command: "pacman -S linux" },
             everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
         ],
-        check: Check::By(|probe| (probe.guest.kernel)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.kernel)().err()),
         reboot: false,
     },
     Need {
@@ -118,7 +118,7 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "a QEMU built with io_uring, and sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
         )],
-        check: Check::By(|probe| (probe.guest.io_uring)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.io_uring)().err()),
         reboot: false,
     },
     Need {
@@ -127,7 +127,7 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "a storage daemon of QEMU's built with io_uring, and sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
         )],
-        check: Check::By(|probe| (probe.guest.daemon_io_uring)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.daemon_io_uring)().err()),
         reboot: false,
     },
     Need {
@@ -139,7 +139,7 @@ pub const OWN: &[Need] = &[
             fedora("dnf install qemu-img"),
             everywhere("install QEMU's storage daemon (qemu-storage-daemon, 6.0 or newer)"),
         ],
-        check: Check::By(|probe| (probe.guest.storage_daemon)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.storage_daemon)().err()),
         reboot: false,
     },
     Need {
@@ -148,7 +148,7 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "start SPDK's target: build/bin/spdk_tgt -r SOCKET -S /var/tmp -m 0x1 (where there are no huge pages: --no-huge -s 1024)",
         )],
-        check: Check::By(|probe| (probe.guest.spdk)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.spdk)().err()),
         reboot: false,
     },
     Need {
@@ -159,21 +159,21 @@ pub const OWN: &[Need] = &[
             fedora("dnf install edk2-ovmf"),
             everywhere("install OVMF (edk2's firmware for guests)"),
         ],
-        check: Check::By(|probe| (probe.guest.ovmf)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.ovmf)().err()),
         reboot: false,
     },
     Need {
         id: "lab-image",
         why: "to boot the lab guest, in which RAID, volume managers and fabrics are tried",
         supply: &[everywhere("iotax lab build")],
-        check: Check::By(|probe| (probe.guest.lab)().err()),
+        check: NeedCheck::By(|probe| (probe.guest.lab)().err()),
         reboot: false,
     },
     Need {
         id: "iommu",
         why: "for vm(attach=vfio)",
         supply: &[everywhere("switch on the IOMMU in the firmware, and boot with iommu=pt")],
-        check: Check::By(lacks_iommu),
+        check: NeedCheck::By(lacks_iommu),
         reboot: true,
     },
     Need {
@@ -182,11 +182,11 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "boot a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE (grep VHOST_SCSI /boot/config-* shows which have it), or install the kernel's package of extra modules",
         )],
-        check: Check::Finds(&[Find::Module("vhost_scsi")]),
+        check: NeedCheck::Finds(&[Find::Module("vhost_scsi")]),
         reboot: false,
     },
     Need {
-        check: Check::By(|probe| no_module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci")),
+        check: NeedCheck::By(|probe| no_module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci")),
         ..Need::of(module!("vfio-pci", "vfio-pci", "VFIO_PCI", "for vm(attach=vfio)"))
     },
     Need::of(module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it")),
@@ -203,14 +203,14 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "modprobe tun, or boot a kernel with CONFIG_TUN (in a container: give it /dev/net/tun)",
         )],
-        check: Check::Finds(&[Find::File("/dev/net/tun")]),
+        check: NeedCheck::Finds(&[Find::File("/dev/net/tun")]),
         reboot: false,
     },
     Need {
         id: "vhost_net",
         why: "for vm(net=tap,vhost=on)",
         supply: &[everywhere("modprobe vhost_net, or leave vhost=on out: QEMU then serves the card itself")],
-        check: Check::Finds(&[Find::File("/dev/vhost-net")]),
+        check: NeedCheck::Finds(&[Find::File("/dev/vhost-net")]),
         reboot: false,
     },
     Need::of(program!("rdma", "for RDMA where no card has it", "iproute2", "iproute", "iproute2")),
@@ -274,8 +274,8 @@ impl Need {
     /// The need as another place is asked for it.
     pub fn asked(&self) -> AskedNeed {
         let finds = match self.check {
-            Check::By(_) => Vec::new(),
-            Check::Finds(finds) => finds.iter().map(|find| (*find).into()).collect(),
+            NeedCheck::By(_) => Vec::new(),
+            NeedCheck::Finds(finds) => finds.iter().map(|find| (*find).into()).collect(),
         };
         AskedNeed { id: self.id.to_owned(), finds }
     }
@@ -313,7 +313,7 @@ impl AskedNeed {
     pub fn lacking(&self, probe: &Probe) -> Option<String> {
         let own = OWN.iter().find(|need| need.id == self.id).map(|need| need.check);
         match own {
-            Some(Check::By(check)) => check(probe),
+            Some(NeedCheck::By(check)) => check(probe),
             _ => self.finds.iter().find_map(|find| not_found(probe, find)),
         }
     }

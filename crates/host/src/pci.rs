@@ -42,7 +42,7 @@ impl Function {
 
 /// A drive that is a PCI function of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drive {
+pub struct PciDrive {
     /// Its PCI address.
     pub address: String,
     /// Names of its disk: `/dev/nvme0n1` first, then udev's links.
@@ -175,7 +175,7 @@ fn is_address(part: &str) -> bool {
 }
 
 /// Drives of this machine that are a PCI function of their own.
-pub fn drives(probe: &Probe) -> Vec<Drive> {
+pub fn drives(probe: &Probe) -> Vec<PciDrive> {
     let disks = all_disks(probe);
     let links = links(probe);
     disks.iter().filter_map(|(address, name)| drive(probe, address, name, &disks, &links)).collect()
@@ -187,12 +187,12 @@ fn drive(
     name: &str,
     disks: &[(String, String)],
     links: &[(PathBuf, String)],
-) -> Option<Drive> {
+) -> Option<PciDrive> {
     let function = function(probe, address)?;
     let device = facts::device(probe, name);
     let aliases = links.iter().filter(|(_, of)| of == name).map(|(link, _)| link.clone());
     let beside = disks.iter().filter(|(other, disk)| other == address && disk != name);
-    Some(Drive {
+    Some(PciDrive {
         address: address.to_owned(),
         paths: std::iter::once(Path::new("/dev").join(name)).chain(aliases).collect(),
         driver: function.driver,

@@ -3,15 +3,16 @@
 //! are stored as they can be shown, since every report, list and sheet takes them from there.
 
 use super::rates;
-use super::sources::Whose;
+use super::sources::ResultOwner;
 use iotax_audit::import::fio::snapshots;
-use iotax_audit::import::{self, Output, Reading, Said};
-use iotax_audit::page::Page;
-use iotax_hardware::number::Figure;
+use iotax_audit::import::{self, ToolOutput, ToolReport, ToolResult};
+use iotax_audit::page::AuditedPage;
+use iotax_hardware::number::PrintedNumber;
 use iotax_load::Histogram;
 use iotax_model::record::Better;
 use iotax_model::record::imported::{
-    ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Uncounted, Way,
+    ImportedDirection, ImportedPart, ImportedResult, ImportedSample, PrintedPercentile, ReportedLoad,
+    Uncounted,
 };
 use iotax_units::harmless::shown;
 use std::collections::HashMap;
@@ -28,7 +29,7 @@ const WHOLE: f64 = 0.01;
 
 /// A result as it was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundResult {
     pub(super) result: ImportedResult,
     pub(super) histogram: Option<Histogram>,
     /// Identifies its run in every output that prints it.
@@ -40,7 +41,7 @@ pub(super) struct Found {
 /// What a page holds.
 #[derive(Debug, Default)]
 pub(super) struct Results {
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<FoundResult>,
     /// Results of lines that are nobody's.
     pub(super) strays: usize,
     /// Outputs that a run printed before it had ended: no runs of their own.
@@ -51,14 +52,14 @@ pub(super) struct Results {
 
 /// Returns the results on a page of file `file`. Systems that the user did not name are named
 /// later.
-pub(super) fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> Results {
+pub(super) fn results(page: &AuditedPage, outputs: &[ToolOutput], whose: &ResultOwner, file: u32) -> Results {
     let interim = snapshots::superseded(outputs);
     let last = outputs.iter().zip(&interim).filter(|(_, interim)| !**interim);
-    let mut found: Vec<Found> = last.flat_map(|(output, _)| of_output(page, output, file)).collect();
+    let mut found: Vec<FoundResult> = last.flat_map(|(output, _)| of_output(page, output, file)).collect();
     let mut strays = 0;
-    if let Whose::Lines(ranges) = whose {
+    if let ResultOwner::Lines(ranges) = whose {
         let before = found.len();
-        found.retain_mut(|Found { result, .. }| {
+        found.retain_mut(|FoundResult { result, .. }| {
             let range = ranges.iter().find(|(_, from, to)| (*from..=*to).contains(&result.line));
             range.map(|(name, ..)| result.system.clone_from(name)).is_some()
         });
@@ -66,7 +67,7 @@ pub(super) fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32)
     } else {
         name_unknown(&mut found, page);
     }
-    if let Whose::One(name) = whose {
+    if let ResultOwner::One(name) = whose {
         found.iter_mut().for_each(|found| found.result.system.clone_from(name));
     }
     Results {
@@ -78,9 +79,11 @@ pub(super) fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32)
 }
 
 /// Of a load of which nothing is told (result lines alone) the file's name tells which it is.
-fn name_unknown(found: &mut [Found], page: &Page) {
+fn name_unknown(found: &mut [FoundResult], page: &AuditedPage) {
     let name = Path::new(&page.name).file_stem().map(|stem| shown(&stem.to_string_lossy()));
-    for Found { result, .. } in found.iter_mut().filter(|found| found.result.load == Load::default()) {
+    for FoundResult { result, .. } in
+        found.iter_mut().filter(|found| found.result.load == ReportedLoad::default())
+    {
         result.load.name.clone_from(&name);
     }
 }
@@ -91,14 +94,15 @@ pub(super) fn key(result: &ImportedResult) -> String {
     format!("{}{:?}{:?}{names:?}", result.load.identity(), result.way, result.part)
 }
 
-fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
-    let Told { tool, version, ended } = Told::of(output);
+fn of_output(page: &AuditedPage, output: &ToolOutput, file: u32) -> Vec<FoundResult> {
+    let OutputOrigin { tool, version, ended } = OutputOrigin::of(output);
     let readings = output.said.readings();
-    let mut found: Vec<Found> = readings
+    let mut found: Vec<FoundResult> = readings
         .into_iter()
         .filter_map(|reading| {
             let histogram = histogram(&reading);
-            let (reading, slips) = rates::recount_rates(page, reading, matches!(output.said, Said::Fio(_)));
+            let (reading, slips) =
+                rates::recount_rates(page, reading, matches!(output.said, ToolReport::Fio(_)));
             let samples = samples(&reading, histogram.is_some());
             let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
             let result = ImportedResult {
@@ -119,7 +123,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
             };
             let output = page.number(output.lines.start);
             let any = !result.samples.is_empty() || !result.others.is_empty();
-            any.then_some(Found { result, histogram, run: reading.run, output })
+            any.then_some(FoundResult { result, histogram, run: reading.run, output })
         })
         .collect();
     number_parts(&mut found);
@@ -127,9 +131,9 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
 }
 
 /// Jobs of one load in one output are parts of it.
-fn number_parts(found: &mut [Found]) {
+fn number_parts(found: &mut [FoundResult]) {
     let mut names: HashMap<(String, &str), u32> = HashMap::new();
-    for Found { result, .. } in found.iter() {
+    for FoundResult { result, .. } in found.iter() {
         for other in &result.others {
             *names.entry((result.load.identity(), &other.metric)).or_default() += 1;
         }
@@ -142,7 +146,7 @@ fn number_parts(found: &mut [Found]) {
     };
     let keys: Vec<String> = found
         .iter()
-        .map(|Found { result, .. }| match shares(result) {
+        .map(|FoundResult { result, .. }| match shares(result) {
             true => format!("{} others", result.load.identity()),
             false => key(result),
         })
@@ -151,31 +155,31 @@ fn number_parts(found: &mut [Found]) {
     for key in &keys {
         counts.entry(key).or_default().1 += 1;
     }
-    for (Found { result, .. }, key) in found.iter_mut().zip(&keys) {
+    for (FoundResult { result, .. }, key) in found.iter_mut().zip(&keys) {
         if let Some((part, of)) = counts.get_mut(key.as_str()).filter(|(_, of)| *of > 1) {
             *part += 1;
-            result.part = Some(Part { part: *part, of: *of });
+            result.part = Some(ImportedPart { part: *part, of: *of });
         }
     }
 }
 
 /// What printed an output, its version, and when the run behind it ended, as far as it tells.
-struct Told {
+struct OutputOrigin {
     tool: String,
     version: Option<String>,
     ended: Option<String>,
 }
 
-impl Told {
-    fn of(output: &Output) -> Told {
-        let plain = |tool: &str| Told { tool: tool.to_owned(), version: None, ended: None };
+impl OutputOrigin {
+    fn of(output: &ToolOutput) -> OutputOrigin {
+        let plain = |tool: &str| OutputOrigin { tool: tool.to_owned(), version: None, ended: None };
         match &output.said {
-            Said::Fio(fio) => Told {
+            ToolReport::Fio(fio) => OutputOrigin {
                 tool: with_form("fio", output.format),
                 version: fio.version.map(|version| format!("{}.{}", version.major, version.minor)),
                 ended: fio.jobs.iter().rev().find_map(|job| time(job.ended.as_deref()?)),
             },
-            Said::Iperf3(iperf3) => Told {
+            ToolReport::Iperf3(iperf3) => OutputOrigin {
                 version: iperf3.tests.iter().find_map(|test| test.version.as_deref().map(shown)),
                 ..plain(&with_form("iperf3", output.format))
             },
@@ -195,9 +199,9 @@ fn time(text: &str) -> Option<String> {
     Some(time.to_string())
 }
 
-fn load(reading: &Reading) -> Load {
+fn load(reading: &ToolResult) -> ReportedLoad {
     let told = &reading.workload;
-    Load {
+    ReportedLoad {
         rw: told.rw.as_deref().map(shown),
         bs: told.bs,
         iodepth: told.iodepth,
@@ -210,16 +214,16 @@ fn load(reading: &Reading) -> Load {
     }
 }
 
-fn way(way: import::Way) -> Way {
+fn way(way: import::ResultDirection) -> ImportedDirection {
     match way {
-        import::Way::Read => Way::Read,
-        import::Way::Write => Way::Write,
-        import::Way::Trim => Way::Trim,
-        import::Way::Both => Way::Both,
+        import::ResultDirection::Read => ImportedDirection::Read,
+        import::ResultDirection::Write => ImportedDirection::Write,
+        import::ResultDirection::Trim => ImportedDirection::Trim,
+        import::ResultDirection::Both => ImportedDirection::Both,
     }
 }
 
-fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
+fn samples(reading: &ToolResult, has_histogram: bool) -> Vec<ImportedSample> {
     let known = [reading.iops, reading.bytes_per_second, reading.mean_ns, reading.ios, reading.bytes];
     // Bytes alone are what a network moved.
     let counts = if reading.others.is_empty() { known.len() } else { 3 };
@@ -255,16 +259,16 @@ fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
 }
 
 /// Whether a printed 0 may be any value up to half of its last digit.
-fn is_below_digits(figure: &Figure) -> bool {
+fn is_below_digits(figure: &PrintedNumber) -> bool {
     figure.value == 0.0 && figure.high > 0.0
 }
 
-fn percentiles(printed: &[(f64, Figure)]) -> Vec<PrintedPercentile> {
-    let of = |(percent, figure): &(f64, Figure)| {
+fn percentiles(printed: &[(f64, PrintedNumber)]) -> Vec<PrintedPercentile> {
+    let of = |(percent, figure): &(f64, PrintedNumber)| {
         if is_below_digits(figure) {
             return None;
         }
-        let Figure { value: ns, low, high, .. } = *figure;
+        let PrintedNumber { value: ns, low, high, .. } = *figure;
         let one = PrintedPercentile { percent: *percent, ns, low, high };
         [ns, low, high].iter().all(|end| end.is_finite()).then_some(one)
     };
@@ -289,7 +293,7 @@ fn named(metric: &str, unit: &str, better: Better) -> ImportedSample {
     }
 }
 
-fn known_sample(metric: &str, unit: &str, better: Better, figure: Figure) -> ImportedSample {
+fn known_sample(metric: &str, unit: &str, better: Better, figure: PrintedNumber) -> ImportedSample {
     let plain = named(metric, unit, better);
     if !(figure.value.is_finite() && figure.low.is_finite() && figure.high.is_finite()) {
         return ImportedSample { missing: Some("no finite number".to_owned()), ..plain };
@@ -306,7 +310,7 @@ pub(super) fn histogram_sample(offset: u64) -> ImportedSample {
 
 /// fio's bins are named by their middles and 1/64 of their value wide, as in the engine `fio`: within 1.6 % in ours.
 /// Of an output that is cut off in its bins there is none: those that are left would tell other percentiles.
-fn histogram(reading: &Reading) -> Option<Histogram> {
+fn histogram(reading: &ToolResult) -> Option<Histogram> {
     let (bins, ios) = (&reading.histogram_ns, reading.ios?.value);
     let count = bins.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;
     if count < 1.0 || (count - ios).abs() > WHOLE * ios {

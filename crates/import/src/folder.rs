@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What something below a folder is.
 #[derive(Debug)]
-pub enum Kind {
+pub enum FolderEntryKind {
     /// A file, or a link to one.
     File,
     /// Nothing to read: why, and what to do.
@@ -30,22 +30,22 @@ pub fn below(top: &Path) -> Below {
 }
 
 impl Iterator for Below {
-    type Item = (PathBuf, Kind);
+    type Item = (PathBuf, FolderEntryKind);
 
-    fn next(&mut self) -> Option<(PathBuf, Kind)> {
+    fn next(&mut self) -> Option<(PathBuf, FolderEntryKind)> {
         if let Some(top) = self.top.take() {
             if let Err(error) = self.enter(&top) {
-                return Some((top, Kind::Unreadable(error)));
+                return Some((top, FolderEntryKind::Unreadable(error)));
             }
         }
         while let Some(path) = self.left.pop() {
             let kind = match std::fs::symlink_metadata(&path) {
                 Ok(meta) if meta.is_dir() => match self.enter(&path) {
                     Ok(()) => continue,
-                    Err(error) => Kind::Unreadable(error),
+                    Err(error) => FolderEntryKind::Unreadable(error),
                 },
                 Ok(meta) => kind_of(&path, meta.file_type()),
-                Err(error) => Kind::Unreadable(error),
+                Err(error) => FolderEntryKind::Unreadable(error),
             };
             return Some((path, kind));
         }
@@ -68,17 +68,17 @@ impl Below {
     }
 }
 
-fn kind_of(path: &Path, kind: FileType) -> Kind {
+fn kind_of(path: &Path, kind: FileType) -> FolderEntryKind {
     let is_link = kind.is_symlink();
     let kind = match is_link.then(|| std::fs::metadata(path)) {
         None => kind,
         Some(Ok(meta)) => meta.file_type(),
-        Some(Err(_)) => return Kind::Passed("a link that leads nowhere"),
+        Some(Err(_)) => return FolderEntryKind::Passed("a link that leads nowhere"),
     };
     match kind {
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_dir() => Kind::Passed("a link to a folder; hint: name the folder itself"),
-        _ => Kind::Passed("no regular file; hint: name it to have it read"),
+        kind if kind.is_file() => FolderEntryKind::File,
+        kind if kind.is_dir() => FolderEntryKind::Passed("a link to a folder; hint: name the folder itself"),
+        _ => FolderEntryKind::Passed("no regular file; hint: name it to have it read"),
     }
 }
 
@@ -105,9 +105,9 @@ mod tests {
             below(top)
                 .map(|(path, kind)| {
                     let why = match kind {
-                        Kind::File => "",
-                        Kind::Passed(why) => why.split(';').next().unwrap(),
-                        Kind::Unreadable(_) => "unreadable",
+                        FolderEntryKind::File => "",
+                        FolderEntryKind::Passed(why) => why.split(';').next().unwrap(),
+                        FolderEntryKind::Unreadable(_) => "unreadable",
                     };
                     (path.strip_prefix(top).unwrap().display().to_string(), why)
                 })

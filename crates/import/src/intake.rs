@@ -1,12 +1,12 @@
 //! What was read, taken in the order of the files: to the store, and into what is told at the end.
 
-use super::sources::{STANDARD_INPUT, Source, Whose};
+use super::sources::{ResultOwner, STANDARD_INPUT, SourceFile};
 use super::systems::{FileContent, name_systems};
-use super::{Asked, Done, FileRead, Found, convert, runs};
+use super::{FileRead, FoundResult, ImportRequest, ImportedRun, convert, runs};
 use anyhow::Result;
 use iotax_audit::import::ALL;
 use iotax_model::record::imported::Uncounted;
-use iotax_model::record::{Record, WARNING_KINDS, Warning};
+use iotax_model::record::{RunRecord, WARNING_KINDS, Warning};
 use iotax_store::{self as store, Writer};
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,11 +16,11 @@ use std::path::{Component, Path, PathBuf};
 /// Where results go, and what is told of them at the end.
 pub(super) struct Intake<'a> {
     writer: &'a mut Writer,
-    done: Done,
+    done: ImportedRun,
     empty_pages: Vec<String>,
     /// The files, indexed by their numbers.
     files: Vec<TakenFile>,
-    all: Vec<Found>,
+    all: Vec<FoundResult>,
     /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before the end.
     pending: Vec<u8>,
     here: PathBuf,
@@ -31,17 +31,17 @@ struct TakenFile {
     shown: String,
     absolute: String,
     sha256: String,
-    whose: Whose,
+    whose: ResultOwner,
 }
 
 impl<'a> Intake<'a> {
     pub(super) fn new(writer: &'a mut Writer) -> Intake<'a> {
         let here = std::env::current_dir().unwrap_or_default();
         let (empty_pages, files, all) = (Vec::new(), Vec::new(), Vec::new());
-        Intake { writer, done: Done::default(), empty_pages, files, all, pending: Vec::new(), here }
+        Intake { writer, done: ImportedRun::default(), empty_pages, files, all, pending: Vec::new(), here }
     }
 
-    pub(super) fn take(&mut self, source: &Source, read: FileRead) -> Result<()> {
+    pub(super) fn take(&mut self, source: &SourceFile, read: FileRead) -> Result<()> {
         let FileRead { mut file, found, strays, beyond } = read;
         self.done.files += 1;
         self.done.results += found.len();
@@ -67,7 +67,7 @@ impl<'a> Intake<'a> {
         let (absolute, sha256) = (file.path.clone(), file.sha256.clone());
         let (shown, whose) = (source.shown.clone(), source.whose.clone());
         self.files.push(TakenFile { shown, absolute, sha256, whose });
-        self.pending.extend(store::line_of(&Record::ImportedFile(file)).map_err(Failed::from)?);
+        self.pending.extend(store::line_of(&RunRecord::ImportedFile(file)).map_err(Failed::from)?);
         for mut found in found {
             if let Some(histogram) = found.histogram.take() {
                 found.result.samples.push(convert::histogram_sample(self.writer.histogram(&histogram)?));
@@ -106,7 +106,7 @@ impl<'a> Intake<'a> {
         runs::mark_copies(&mut self.all, &numbers);
         self.tell_repeats(&loads);
         let mut known: HashMap<String, usize> = HashMap::new();
-        for Found { result, .. } in &self.all {
+        for FoundResult { result, .. } in &self.all {
             let at = *known.entry(result.system.clone()).or_insert_with(|| {
                 self.done.systems.push((result.system.clone(), 0));
                 self.done.systems.len() - 1
@@ -131,7 +131,7 @@ impl<'a> Intake<'a> {
         let mut contents: Vec<FileContent> = Vec::new();
         let mut of_file: HashMap<u32, usize> = HashMap::new();
         for ((found, run), load) in self.all.iter().zip(numbers).zip(loads) {
-            let Whose::Path(path) = &self.files[found.result.file as usize].whose else { continue };
+            let ResultOwner::Path(path) = &self.files[found.result.file as usize].whose else { continue };
             let at = *of_file.entry(found.result.file).or_insert_with(|| {
                 contents.push(FileContent { path: path.clone(), results: Vec::new() });
                 contents.len() - 1
@@ -166,9 +166,9 @@ impl<'a> Intake<'a> {
     /// For systems named by paths, lists the files that are taken for repeats.
     fn tell_repeats(&mut self, loads: &[u64]) {
         let mut files: BTreeMap<(&str, u64), BTreeSet<&str>> = BTreeMap::new();
-        for (Found { result, .. }, load) in self.all.iter().zip(loads) {
+        for (FoundResult { result, .. }, load) in self.all.iter().zip(loads) {
             let file = &self.files[result.file as usize];
-            if result.uncounted.is_none() && matches!(file.whose, Whose::Path(_)) {
+            if result.uncounted.is_none() && matches!(file.whose, ResultOwner::Path(_)) {
                 files.entry((&result.system, *load)).or_default().insert(&file.shown);
             }
         }
@@ -186,7 +186,7 @@ impl<'a> Intake<'a> {
     fn compare_bytes(&mut self) {
         let mut seen: HashMap<&str, (&TakenFile, &str)> = HashMap::new();
         let mut last = None;
-        for Found { result, .. } in &self.all {
+        for FoundResult { result, .. } in &self.all {
             let file = &self.files[result.file as usize];
             if last.replace(result.file) == Some(result.file) || file.sha256.is_empty() {
                 continue;
@@ -199,7 +199,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    pub(super) fn end(mut self, asked: &Asked) -> Result<Done> {
+    pub(super) fn end(mut self, asked: &ImportRequest) -> Result<ImportedRun> {
         let empty = std::mem::take(&mut self.empty_pages);
         if !empty.is_empty() || self.done.results == 0 {
             let pages = if empty.is_empty() { &self.done.empty } else { &empty };
@@ -222,10 +222,10 @@ impl<'a> Intake<'a> {
         for (kind, text) in empty.chain(passed) {
             debug_assert!(WARNING_KINDS.contains(&kind), "{kind} is not in the docs");
             let warning = Warning { kind: kind.into(), subject: String::new(), text };
-            self.writer.append(&Record::Warning(warning))?;
+            self.writer.append(&RunRecord::Warning(warning))?;
         }
         let at = jiff::Timestamp::now().to_string();
-        self.writer.append(&Record::End { at, outcome: iotax_model::record::state::COMPLETE.into() })?;
+        self.writer.append(&RunRecord::End { at, outcome: iotax_model::record::state::COMPLETE.into() })?;
         Ok(self.done)
     }
 }
@@ -236,7 +236,7 @@ fn hash(key: &str) -> u64 {
     hasher.finish()
 }
 
-fn without_result(pages: &[String], done: &Done) -> Failed {
+fn without_result(pages: &[String], done: &ImportedRun) -> Failed {
     let tried: Vec<&str> = ALL.iter().map(|format| format.name).collect();
     let unread = match done.unread.split_first() {
         Some((first, [])) => format!("; not read: {first}"),

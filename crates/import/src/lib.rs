@@ -11,23 +11,23 @@ mod runs;
 mod sources;
 mod systems;
 
-pub use sources::{Named, STDIN, parse_named};
+pub use sources::{NamedSource, STDIN, parse_named};
 
 use anyhow::{Context, Result};
-use convert::Found;
+use convert::FoundResult;
 use intake::Intake;
 pub use intake::some_names;
 use iotax_audit::container;
 use iotax_audit::import::scan;
 use iotax_audit::page::Unread;
 use iotax_model::record::imported::{Import, ImportedFile, UnreadLines};
-use iotax_model::record::{Record, RunStart};
+use iotax_model::record::{RunRecord, RunStart};
 use iotax_model::scenario::Scenario;
 use iotax_store::Staged;
 use iotax_sys::regular::{open_regular, read_to_limit};
 use iotax_units::exit::{Failed, contained, unreadable};
 use sha2::{Digest, Sha256};
-use sources::{Source, Sources, Whose, sources};
+use sources::{ResultOwner, SourceFile, Sources, sources};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -40,11 +40,11 @@ const MOST_UNREAD: usize = 100;
 
 /// What is to be imported.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct ImportRequest {
     /// Files, folders, `-`.
     pub pages: Vec<String>,
     /// Systems that were named.
-    pub named: Vec<Named>,
+    pub named: Vec<NamedSource>,
     /// Which the others are compared with.
     pub baseline: Option<String>,
     /// Name of the run.
@@ -55,7 +55,7 @@ pub struct Asked {
 
 /// What was imported.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct ImportedRun {
     /// The run's folder.
     pub folder: PathBuf,
     /// Files that were read.
@@ -96,7 +96,7 @@ pub struct Done {
 ///
 /// # Errors
 /// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left behind.
-pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
+pub fn import(asked: &ImportRequest, runs: &Path, stop: &AtomicBool) -> Result<ImportedRun> {
     let Sources { all, passed } = sources(&asked.pages, &asked.named)?;
     if all.is_empty() {
         return Err(Failed::input(
@@ -121,12 +121,12 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
     }
     intake.pass_over(passed);
     let mut done = intake.end(asked)?;
-    let start = Record::Run(start(asked, &id, &done));
+    let start = RunRecord::Run(start(asked, &id, &done));
     done.folder = staged.keep(&start).map_err(Failed::from)?;
     Ok(done)
 }
 
-fn start(asked: &Asked, id: &str, done: &Done) -> RunStart {
+fn start(asked: &ImportRequest, id: &str, done: &ImportedRun) -> RunStart {
     RunStart {
         id: id.to_owned(),
         at: jiff::Timestamp::now().to_string(),
@@ -148,13 +148,13 @@ fn start(asked: &Asked, id: &str, done: &Done) -> RunStart {
 /// A file and what was found in it.
 struct FileRead {
     file: ImportedFile,
-    found: Vec<Found>,
+    found: Vec<FoundResult>,
     strays: usize,
     beyond: Vec<String>,
 }
 
 /// Each file by whichever thread is free; in the order of the files.
-fn read_all(stretch: &[Source], first: usize, threads: usize) -> Vec<Result<FileRead>> {
+fn read_all(stretch: &[SourceFile], first: usize, threads: usize) -> Vec<Result<FileRead>> {
     let threads = threads.min(stretch.len());
     let next = AtomicUsize::new(0);
     let work = || {
@@ -181,7 +181,7 @@ fn read_all(stretch: &[Source], first: usize, threads: usize) -> Vec<Result<File
     all.into_iter().map(|(_, read)| read).collect()
 }
 
-fn read_file(source: &Source, number: usize) -> Result<FileRead> {
+fn read_file(source: &SourceFile, number: usize) -> Result<FileRead> {
     let bytes = match &source.path {
         Some(path) => match open(path, source.found) {
             Ok(Opened::TooLarge(bytes)) => return Ok(too_large(source, number, bytes)),
@@ -210,7 +210,7 @@ fn open(path: &Path, found: bool) -> std::io::Result<Opened> {
     read_to_limit(file, size, u64::MAX).map(Opened::Bytes)
 }
 
-fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
+fn too_large(source: &SourceFile, number: usize, bytes: u64) -> FileRead {
     let why = "it is larger than 2 GiB and was not read; hint: name the file itself".to_owned();
     let file = ImportedFile {
         file: u32::try_from(number).unwrap_or(u32::MAX),
@@ -224,7 +224,7 @@ fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
     FileRead { file, found: Vec::new(), strays: 0, beyond: Vec::new() }
 }
 
-fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
+fn read_bytes(source: &SourceFile, number: usize, bytes: Vec<u8>) -> FileRead {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let size = bytes.len() as u64;
@@ -255,8 +255,8 @@ fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
 }
 
 /// Lines that were named and that there are none of.
-fn beyond(source: &Source, last: u32) -> Vec<String> {
-    let Whose::Lines(ranges) = &source.whose else { return Vec::new() };
+fn beyond(source: &SourceFile, last: u32) -> Vec<String> {
+    let ResultOwner::Lines(ranges) = &source.whose else { return Vec::new() };
     let said = |(system, from, to): &(String, u32, u32)| {
         format!("{from}-{to} of {} for {system}: its last is {last}", source.shown)
     };
@@ -276,18 +276,18 @@ fn reason(error: &std::io::Error) -> String {
 mod tests {
     use super::*;
     use iotax_load::Histogram;
-    use iotax_model::record::imported::{ImportedResult, Part, Way};
+    use iotax_model::record::imported::{ImportedDirection, ImportedPart, ImportedResult};
 
     const TEXT: &str = include_str!("../../audit/fixtures/fio/randrw-3.33.txt");
     const JSON: &str = include_str!("../../audit/fixtures/fio/randread.json+");
 
-    fn read(text: &str, whose: Whose) -> FileRead {
-        let source = Source { path: None, shown: "results/page.txt".into(), whose, found: false };
+    fn read(text: &str, whose: ResultOwner) -> FileRead {
+        let source = SourceFile { path: None, shown: "results/page.txt".into(), whose, found: false };
         read_bytes(&source, 7, text.as_bytes().to_vec())
     }
 
-    fn one(text: &str) -> Vec<Found> {
-        read(text, Whose::One("host".into())).found
+    fn one(text: &str) -> Vec<FoundResult> {
+        read(text, ResultOwner::One("host".into())).found
     }
 
     fn value(result: &ImportedResult, metric: &str) -> f64 {
@@ -304,7 +304,10 @@ mod tests {
         let [read, write] = found.as_slice() else { panic!("{found:?}") };
         assert!(read.histogram.is_none() && write.histogram.is_none());
         let [read, write] = [&read.result, &write.result];
-        assert_eq!((read.way, write.way, read.file, read.line), (Way::Read, Way::Write, 7, 8));
+        assert_eq!(
+            (read.way, write.way, read.file, read.line),
+            (ImportedDirection::Read, ImportedDirection::Write, 7, 8)
+        );
         assert_eq!((read.tool.as_str(), read.version.as_deref()), ("fio text", Some("3.33")));
         assert_eq!(read.ended.as_deref(), Some("2026-11-23T17:02:55"));
         assert_eq!((read.load.bs, read.load.iodepth, read.load.numjobs), (Some(4096), Some(8), Some(2)));
@@ -331,7 +334,7 @@ mod tests {
     #[test]
     fn bins_become_a_histogram_within_their_stated_error() {
         let found = one(JSON);
-        let [Found { result, histogram: Some(histogram), .. }] = found.as_slice() else {
+        let [FoundResult { result, histogram: Some(histogram), .. }] = found.as_slice() else {
             panic!("{found:?}")
         };
         assert_eq!(histogram.count() as f64, value(result, "ios"));
@@ -352,15 +355,15 @@ mod tests {
     fn results_of_lines_that_nobody_named_are_strays() {
         let twice = format!("{TEXT}\n\n{TEXT}");
         let lines = TEXT.lines().count() as u32;
-        let some = read(&twice, Whose::Lines(vec![("host".to_owned(), 1, lines)]));
+        let some = read(&twice, ResultOwner::Lines(vec![("host".to_owned(), 1, lines)]));
         assert_eq!((systems(&some), some.strays), (vec!["host"; 2], 2));
-        assert_eq!(systems(&read(&twice, Whose::One("host".into()))), ["host"; 4]);
+        assert_eq!(systems(&read(&twice, ResultOwner::One("host".into()))), ["host"; 4]);
     }
 
     #[test]
     fn lines_behind_the_end_of_a_file_are_told() {
         let lines = TEXT.lines().count() as u32;
-        let of = |to: u32| read(TEXT, Whose::Lines(vec![("host".into(), 1, to)])).beyond;
+        let of = |to: u32| read(TEXT, ResultOwner::Lines(vec![("host".into(), 1, to)])).beyond;
         assert_eq!(of(lines), Vec::<String>::new());
         let told = of(9999);
         assert!(told[0].starts_with("1-9999 of results/page.txt for host: its last is "), "{told:?}");
@@ -384,9 +387,9 @@ mod tests {
             include_str!("../../audit/fixtures/fio/status-interval.json"),
         ];
         for (text, rw, ios) in [(STATUS[0], "randread", 236_517.0), (STATUS[1], "write", 11_332.0)] {
-            for whose in [Whose::One("host".into()), Whose::Path(vec!["host.txt".into()])] {
+            for whose in [ResultOwner::One("host".into()), ResultOwner::Path(vec!["host.txt".into()])] {
                 let read = read(text, whose);
-                let [Found { result, histogram: None, .. }] = read.found.as_slice() else {
+                let [FoundResult { result, histogram: None, .. }] = read.found.as_slice() else {
                     panic!("{:?}", read.found)
                 };
                 assert_eq!((read.file.snapshots, read.file.results), (3, 1));
@@ -402,8 +405,9 @@ mod tests {
         let at = TEXT.find(job).unwrap();
         let end = TEXT.find("\nRun status").unwrap();
         let text = format!("{}{}{}", &TEXT[..end], &TEXT[at..end], &TEXT[end..]);
-        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|found| found.result.part).collect();
-        let part = |part| Some(Part { part, of: 2 });
+        let parts: Vec<Option<ImportedPart>> =
+            one(&text).into_iter().map(|found| found.result.part).collect();
+        let part = |part| Some(ImportedPart { part, of: 2 });
         assert_eq!(parts, [part(1), part(1), part(2), part(2)]);
     }
 
@@ -411,16 +415,16 @@ mod tests {
     fn what_is_cut_off_is_listed_and_what_was_not_printed_is_missing() {
         let read = read(
             "noise\n  read: IOPS=44.6k, BW=174MiB/s (183MB/s)(348MiB/2001msec)\nnoise\n",
-            Whose::One("a".into()),
+            ResultOwner::One("a".into()),
         );
-        let [Found { result, histogram: None, .. }] = read.found.as_slice() else {
+        let [FoundResult { result, histogram: None, .. }] = read.found.as_slice() else {
             panic!("{:?}", read.found)
         };
         let mean = result.sample("latency.mean").unwrap();
         assert_eq!((mean.value, mean.missing.as_deref()), (None, Some("the output does not tell it")));
         assert_eq!((&result.load.rw, result.line), (&None, 2));
         let bins = JSON.find("\"bins\" : {\n").unwrap();
-        let cut = super::tests::read(&JSON[..bins + 400], Whose::One("a".into()));
+        let cut = super::tests::read(&JSON[..bins + 400], ResultOwner::One("a".into()));
         assert_eq!(cut.file.unread.len(), 1, "{:?}", cut.file);
         assert!(cut.found.iter().all(|found| found.histogram.is_none()), "half of the bins are no histogram");
         assert_eq!(cut.file.sha256.len(), 64);
@@ -433,8 +437,8 @@ mod tests {
         for at in 0..40 {
             let path = folder.path().join(format!("{at:02}.txt"));
             std::fs::write(&path, if at % 3 == 0 { "nothing" } else { TEXT }).unwrap();
-            let (shown, whose) = (path.display().to_string(), Whose::One(at.to_string()));
-            sources.push(Source { path: Some(path), shown, whose, found: true });
+            let (shown, whose) = (path.display().to_string(), ResultOwner::One(at.to_string()));
+            sources.push(SourceFile { path: Some(path), shown, whose, found: true });
         }
         for threads in [1, 2, 7] {
             let files: Vec<ImportedFile> =

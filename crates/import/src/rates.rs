@@ -1,18 +1,22 @@
 //! Computes rates from counts and times. These are printed more exactly than rates, and without the
 //! slips that rates have: fio before 3.26 loses a carry (`25.0k` for 25,991), and people mistype.
 
-use iotax_audit::import::Reading;
-use iotax_audit::page::Page;
-use iotax_hardware::number::Figure;
+use iotax_audit::import::ToolResult;
+use iotax_audit::page::AuditedPage;
+use iotax_hardware::number::PrintedNumber;
 
 const MIB: f64 = 1_048_576.0;
 
 /// Returns the reading with rates computed from its counts and its time, if it has these, and one
 /// sentence for each printed rate that contradicts them.
-pub(super) fn recount_rates(page: &Page, mut reading: Reading, is_fio: bool) -> (Reading, Vec<String>) {
+pub(super) fn recount_rates(
+    page: &AuditedPage,
+    mut reading: ToolResult,
+    is_fio: bool,
+) -> (ToolResult, Vec<String>) {
     let seconds = reading.runtime_ns.filter(|time| time.low > 0.0).map(|time| time.scaled(1e-9));
     let time = seconds.map_or(0.0, |seconds| (seconds.value * 1e6).round() / 1e6);
-    let rate = |count: Figure| seconds.map(|seconds| over(count, seconds));
+    let rate = |count: PrintedNumber| seconds.map(|seconds| over(count, seconds));
     let mut judge = Judge { page, is_fio, slips: Vec::new() };
     let ios = reading.ios.filter(|ios| ios.value > 0.0);
     let count = ios.map_or(0.0, |ios| ios.value);
@@ -58,7 +62,7 @@ const BANDWIDTH: RateKind = RateKind { name: "bandwidth", unit: (MIB, " MiB/s"),
 
 /// Chooses between printed and counted rates.
 struct Judge<'p> {
-    page: &'p Page,
+    page: &'p AuditedPage,
     is_fio: bool,
     slips: Vec<String>,
 }
@@ -66,7 +70,7 @@ struct Judge<'p> {
 impl Judge<'_> {
     /// Whether two rates may be the same. Other tools than fio have more room, because they read
     /// their clocks once more.
-    fn meets(&self, kind: &RateKind, printed: &Figure, counted: &Figure) -> bool {
+    fn meets(&self, kind: &RateKind, printed: &PrintedNumber, counted: &PrintedNumber) -> bool {
         let (share, least) = if self.is_fio { kind.of_fio } else { (0.02, 0.0) };
         let room = least.max(share * counted.value);
         printed.low <= counted.high + room && counted.low <= printed.high + room
@@ -74,8 +78,14 @@ impl Judge<'_> {
 
     /// Returns the more exact of the two rates. If they contradict each other, returns the counted
     /// one and records a slip.
-    fn take(&mut self, kind: &RateKind, printed: Figure, counted: Figure, by: impl Fn() -> String) -> Figure {
-        let width = |one: &Figure| one.high - one.low;
+    fn take(
+        &mut self,
+        kind: &RateKind,
+        printed: PrintedNumber,
+        counted: PrintedNumber,
+        by: impl Fn() -> String,
+    ) -> PrintedNumber {
+        let width = |one: &PrintedNumber| one.high - one.low;
         if self.meets(kind, &printed, &counted) {
             let is_finer = width(&counted) <= width(&printed) + 1e-6 * counted.value;
             return if self.is_fio && is_finer { counted } else { printed };
@@ -87,10 +97,10 @@ impl Judge<'_> {
     }
 }
 
-fn over(count: Figure, seconds: Figure) -> Figure {
+fn over(count: PrintedNumber, seconds: PrintedNumber) -> PrintedNumber {
     let (value, low, high) =
         (count.value / seconds.value, count.low / seconds.high, count.high / seconds.low);
-    Figure { value, low, high, ..count }
+    PrintedNumber { value, low, high, ..count }
 }
 
 fn five_digits(value: f64) -> String {
@@ -100,20 +110,20 @@ fn five_digits(value: f64) -> String {
 
 /// Returns the range that a figure printed with the single decimal 0 may have had before its carry
 /// was lost.
-fn carry(printed: &Figure) -> Option<[f64; 2]> {
+fn carry(printed: &PrintedNumber) -> Option<[f64; 2]> {
     let unit = 20.0 * (printed.value - printed.low);
     let digits = printed.value / unit;
     let is_whole = unit >= 1000.0 && digits >= 1.0 && (digits - digits.round()).abs() < 1e-6;
     is_whole.then_some([printed.value + 0.95 * unit, printed.value + unit])
 }
 
-fn is_carried(printed: &Figure, meant: &Figure) -> bool {
+fn is_carried(printed: &PrintedNumber, meant: &PrintedNumber) -> bool {
     carry(printed).is_some_and(|[low, high]| meant.low <= high && low <= meant.high)
 }
 
 /// Returns the IOPS with the lost carry, if the bandwidth matches a usual block size with the carry
 /// and none without it.
-fn lost_carry(printed: &Figure, bandwidth: &Figure) -> Option<Figure> {
+fn lost_carry(printed: &PrintedNumber, bandwidth: &PrintedNumber) -> Option<PrintedNumber> {
     let fits = |low: f64, high: f64| {
         let mut sizes = (9..=22).map(|power| 2f64.powi(power));
         let both = |size: f64| [low.max(bandwidth.low / size), high.min(bandwidth.high / size)];
@@ -121,5 +131,5 @@ fn lost_carry(printed: &Figure, bandwidth: &Figure) -> Option<Figure> {
     };
     let [low, high] = carry(printed)?;
     let [low, high] = fits(low, high).filter(|_| fits(printed.low, printed.high).is_none())?;
-    Some(Figure { value: f64::midpoint(low, high), low, high, ..*printed })
+    Some(PrintedNumber { value: f64::midpoint(low, high), low, high, ..*printed })
 }

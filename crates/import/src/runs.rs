@@ -2,13 +2,13 @@
 //! counts, or the other end of a connection. A run counts once per system, however often it was
 //! printed or copied.
 
-use super::convert::Found;
+use super::convert::FoundResult;
 use iotax_model::record::imported::{ImportedResult, ImportedSample, Uncounted};
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Returns a run number for each result; results of the same run have the same number.
-pub(super) fn number_runs(all: &[Found]) -> Vec<u32> {
+pub(super) fn number_runs(all: &[FoundResult]) -> Vec<u32> {
     let mut numbers: Vec<u32> = Vec::new();
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, found) in all.iter().enumerate() {
@@ -23,7 +23,7 @@ pub(super) fn number_runs(all: &[Found]) -> Vec<u32> {
 
 /// Marks all but one result of each run and system as copies. Results with options are preferred to
 /// those without.
-pub(super) fn mark_copies(all: &mut [Found], numbers: &[u32]) {
+pub(super) fn mark_copies(all: &mut [FoundResult], numbers: &[u32]) {
     let mut kept: HashMap<(String, u32), usize> = HashMap::new();
     for at in 0..all.len() {
         if all[at].result.uncounted.is_some() {
@@ -45,7 +45,7 @@ pub(super) fn mark_copies(all: &mut [Found], numbers: &[u32]) {
 }
 
 /// Returns keys of a result; results of one run have at least one key in common.
-fn keys(found: &Found) -> Vec<u64> {
+fn keys(found: &FoundResult) -> Vec<u64> {
     let ImportedResult { load, way, part, ended, samples, percentiles, others, .. } = &found.result;
     let hash = |what: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();

@@ -1,7 +1,7 @@
 //! Decides which files are read, and which systems their results belong to. Without `--system` it
 //! keeps the paths, from which `systems` makes names. `folder` walks the folders.
 
-use crate::folder::{self, Kind};
+use crate::folder::{self, FolderEntryKind};
 use anyhow::Result;
 use iotax_units::exit::Failed;
 use iotax_units::harmless::shown;
@@ -15,7 +15,7 @@ pub const STANDARD_INPUT: &str = "standard input";
 
 /// `NAME=PATH`, or `NAME=PATH:10-60`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedSource {
     /// The system.
     pub system: String,
     /// A file or folder.
@@ -26,7 +26,7 @@ pub struct Named {
 
 /// Whose results a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum ResultOwner {
     /// All of that system, however many there are.
     One(String),
     /// Named by its path: the folders below the folder that all files share, and the file's name.
@@ -37,13 +37,13 @@ pub enum Whose {
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceFile {
     /// `None`: standard input.
     pub path: Option<PathBuf>,
     /// As a person calls it.
     pub shown: String,
     /// Whose results it holds.
-    pub whose: Whose,
+    pub whose: ResultOwner,
     /// Found in a folder: one without results is no error.
     pub found: bool,
 }
@@ -52,7 +52,7 @@ pub struct Source {
 ///
 /// # Errors
 /// Words for the parser of the command line.
-pub fn parse_named(word: &str) -> Result<Named, String> {
+pub fn parse_named(word: &str) -> Result<NamedSource, String> {
     const FORM: &str = "write NAME=PATH, or NAME=PATH:FROM-TO for lines of a file";
     let Some((system, path)) =
         word.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())
@@ -60,14 +60,14 @@ pub fn parse_named(word: &str) -> Result<Named, String> {
         return Err(format!("\"{}\" names no system; hint: {FORM}", word.escape_debug()));
     };
     let system = shown(system);
-    let whole = || Named { system: system.clone(), path: path.into(), lines: None };
+    let whole = || NamedSource { system: system.clone(), path: path.into(), lines: None };
     let Some((file, range)) = path.rsplit_once(':').filter(|_| !Path::new(path).exists()) else {
         return Ok(whole());
     };
     let Some((from, to)) = range.split_once('-') else { return Ok(whole()) };
     match (from.parse(), to.parse()) {
         (Ok(from), Ok(to)) if 1 <= from && from <= to => {
-            Ok(Named { system: system.clone(), path: file.into(), lines: Some((from, to)) })
+            Ok(NamedSource { system: system.clone(), path: file.into(), lines: Some((from, to)) })
         }
         (Ok(_), Ok(_)) => Err(format!("lines {range} are none: they count from 1; hint: {FORM}")),
         _ => Ok(whole()),
@@ -78,7 +78,7 @@ pub fn parse_named(word: &str) -> Result<Named, String> {
 #[derive(Debug)]
 pub struct Sources {
     /// All files, each once.
-    pub all: Vec<Source>,
+    pub all: Vec<SourceFile>,
     /// What lies in folders and is no file: `results/pipe: why`.
     pub passed: Vec<String>,
 }
@@ -87,8 +87,8 @@ pub struct Sources {
 ///
 /// # Errors
 /// A path that is not there, an empty folder, standard input twice.
-pub fn sources(pages: &[String], named: &[Named]) -> Result<Sources> {
-    let mut all: Vec<Source> = Vec::new();
+pub fn sources(pages: &[String], named: &[NamedSource]) -> Result<Sources> {
+    let mut all: Vec<SourceFile> = Vec::new();
     let mut passed: Vec<String> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
     // One file may be spelled in several ways; what is named alone holds each of its files once.
@@ -109,18 +109,18 @@ pub fn sources(pages: &[String], named: &[Named]) -> Result<Sources> {
         }
     }
     let mut taken: HashSet<PathBuf> = known.into_keys().collect();
-    let mut given: Vec<Given> = Vec::new();
+    let mut given: Vec<SourceWord> = Vec::new();
     for page in pages {
         match page.as_str() {
             STDIN if given.iter().any(|one| one.root.is_none()) => {
                 return Err(Failed::input("standard input is named twice").into());
             }
-            STDIN => given.push(Given { root: None, files: Vec::new() }),
+            STDIN => given.push(SourceWord { root: None, files: Vec::new() }),
             path => {
                 let root = PathBuf::from(path);
                 let files = files_of(&root, &mut passed)?;
                 let files = files.into_iter().filter(|file| taken.insert(identity(file))).collect();
-                given.push(Given { root: Some(root), files });
+                given.push(SourceWord { root: Some(root), files });
             }
         }
     }
@@ -134,23 +134,23 @@ fn called(path: &Path) -> String {
 }
 
 /// What one word of the command line stands for.
-struct Given {
+struct SourceWord {
     /// `None`: standard input.
     root: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
 
-fn source_of(one: &Named, path: PathBuf) -> Source {
+fn source_of(one: &NamedSource, path: PathBuf) -> SourceFile {
     let whose = match one.lines {
-        Some((from, to)) => Whose::Lines(vec![(one.system.clone(), from, to)]),
-        None => Whose::One(one.system.clone()),
+        Some((from, to)) => ResultOwner::Lines(vec![(one.system.clone(), from, to)]),
+        None => ResultOwner::One(one.system.clone()),
     };
-    Source { shown: called(&path), path: Some(path), whose, found: one.path.is_dir() }
+    SourceFile { shown: called(&path), path: Some(path), whose, found: one.path.is_dir() }
 }
 
 /// A file that is named again is so for other lines of it.
-fn add_lines(source: &mut Source, one: &Named) -> Result<()> {
-    let (Whose::Lines(ranges), Some((from, to))) = (&mut source.whose, one.lines) else {
+fn add_lines(source: &mut SourceFile, one: &NamedSource) -> Result<()> {
+    let (ResultOwner::Lines(ranges), Some((from, to))) = (&mut source.whose, one.lines) else {
         let why = format!(
             "{} is named twice by --system; hint: name lines: --system NAME=PATH:FROM-TO",
             source.shown
@@ -167,7 +167,7 @@ fn add_lines(source: &mut Source, one: &Named) -> Result<()> {
 
 /// Returns the files with their paths below the folder that all arguments of the command line
 /// share.
-fn by_path(given: Vec<Given>) -> Vec<Source> {
+fn by_path(given: Vec<SourceWord>) -> Vec<SourceFile> {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // The file itself may be a link, so only its folder is resolved.
     let folder_of = |root: &Path| match root.is_dir() {
@@ -185,8 +185,8 @@ fn by_path(given: Vec<Given>) -> Vec<Source> {
     let mut all = Vec::new();
     for (one, folder) in given.into_iter().zip(roots) {
         let (Some(root), Some(folder)) = (one.root, folder) else {
-            let whose = Whose::Path(vec![STANDARD_INPUT.to_owned()]);
-            all.push(Source { path: None, shown: STANDARD_INPUT.to_owned(), whose, found: false });
+            let whose = ResultOwner::Path(vec![STANDARD_INPUT.to_owned()]);
+            all.push(SourceFile { path: None, shown: STANDARD_INPUT.to_owned(), whose, found: false });
             continue;
         };
         let is_folder = root.is_dir();
@@ -197,7 +197,12 @@ fn by_path(given: Vec<Given>) -> Vec<Source> {
             let place = below.join(inner.unwrap_or(&path));
             let names = place.iter().map(|name| name.to_string_lossy().into_owned()).collect();
             let shown = called(&path);
-            all.push(Source { path: Some(path), shown, whose: Whose::Path(names), found: is_folder });
+            all.push(SourceFile {
+                path: Some(path),
+                shown,
+                whose: ResultOwner::Path(names),
+                found: is_folder,
+            });
         }
     }
     all
@@ -226,9 +231,9 @@ fn files_below(top: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for (path, kind) in folder::below(top) {
         match kind {
-            Kind::File => files.push(path),
-            Kind::Passed(why) => passed.push(format!("{}: {why}", called(&path))),
-            Kind::Unreadable(error) => {
+            FolderEntryKind::File => files.push(path),
+            FolderEntryKind::Passed(why) => passed.push(format!("{}: {why}", called(&path))),
+            FolderEntryKind::Unreadable(error) => {
                 let reason = crate::reason(&error);
                 return Err(Failed::input(format!("cannot read {}: {reason}", path.display())).into());
             }
@@ -258,7 +263,7 @@ mod tests {
     fn told(dir: &Path, pages: &[&str], named: &[&str]) -> Vec<String> {
         let at = |page: &&str| dir.join(page).display().to_string();
         let pages: Vec<String> = pages.iter().map(at).collect();
-        let named: Vec<Named> = named
+        let named: Vec<NamedSource> = named
             .iter()
             .map(|word| {
                 let (name, path) = word.split_once('=').unwrap();
@@ -266,12 +271,12 @@ mod tests {
             })
             .collect();
         let Sources { all, .. } = sources(&pages, &named).unwrap();
-        let line = |source: &Source| {
+        let line = |source: &SourceFile| {
             let path = source.path.as_ref().unwrap().strip_prefix(dir).unwrap().display().to_string();
             match &source.whose {
-                Whose::One(name) => format!("{path}: {name}"),
-                Whose::Path(names) => format!("{path}: {}", names.join(" ")),
-                Whose::Lines(ranges) => format!("{path}: {ranges:?}"),
+                ResultOwner::One(name) => format!("{path}: {name}"),
+                ResultOwner::Path(names) => format!("{path}: {}", names.join(" ")),
+                ResultOwner::Lines(ranges) => format!("{path}: {ranges:?}"),
             }
         };
         all.iter().map(line).collect()
@@ -315,7 +320,7 @@ mod tests {
         let all = told(dir, &["a.txt"], &["host=a.txt:1-10", "vm=a.txt:11-20", "other=b.txt"]);
         assert_eq!(all, ["a.txt: [(\"host\", 1, 10), (\"vm\", 11, 20)]", "b.txt: other"]);
         let named = |words: &[&str]| {
-            let named: Vec<Named> = words
+            let named: Vec<NamedSource> = words
                 .iter()
                 .map(|word| parse_named(&word.replace('@', &dir.display().to_string())).unwrap())
                 .collect();

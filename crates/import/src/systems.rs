@@ -33,8 +33,9 @@ const OF_RUNS: &str = "r iter iteration rep repeat repetition round pass try tri
 
 /// Returns the system of each file, in the order of the files.
 pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
-    let reduced: Vec<Vec<Part>> = files.iter().map(|file| parts(&file.path, telling, telling_file)).collect();
-    let found = Split { files, parts: &reduced }.names();
+    let reduced: Vec<Vec<PathPart>> =
+        files.iter().map(|file| parts(&file.path, telling, telling_file)).collect();
+    let found = SystemSplit { files, parts: &reduced }.names();
     // Names of runs are ignored if other parts distinguish the systems, or if a folder names the
     // only system.
     let names: BTreeSet<&String> = found.iter().map(|one| &one.name).collect();
@@ -43,13 +44,13 @@ pub(super) fn name_systems(files: &[FileContent]) -> Vec<SystemName> {
         return found;
     }
     let all = |name: &str| Some(name.to_owned());
-    let whole: Vec<Vec<Part>> = files.iter().map(|file| parts(&file.path, all, all)).collect();
-    Split { files, parts: &whole }.names()
+    let whole: Vec<Vec<PathPart>> = files.iter().map(|file| parts(&file.path, all, all)).collect();
+    SystemSplit { files, parts: &whole }.names()
 }
 
 /// A part of a path that may distinguish systems.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Part {
+struct PathPart {
     text: String,
     is_file: bool,
     is_ending: bool,
@@ -60,9 +61,9 @@ fn parts(
     path: &[String],
     folder: impl Fn(&str) -> Option<String>,
     file: impl Fn(&str) -> Option<String>,
-) -> Vec<Part> {
+) -> Vec<PathPart> {
     let Some((last, folders)) = path.split_last() else { return Vec::new() };
-    let part = |text, is_file, is_ending| Part { text, is_file, is_ending };
+    let part = |text, is_file, is_ending| PathPart { text, is_file, is_ending };
     let name = Path::new(last);
     let stem = name.file_stem().map_or(last.clone(), |stem| stem.to_string_lossy().into_owned());
     let folders = folders.iter().filter_map(|name| folder(name)).map(|text| part(text, false, false));
@@ -126,12 +127,12 @@ fn is_passed(word: &str) -> bool {
 }
 
 /// Splits files into groups, until no group has several runs of one load under different names.
-struct Split<'a> {
+struct SystemSplit<'a> {
     files: &'a [FileContent],
-    parts: &'a [Vec<Part>],
+    parts: &'a [Vec<PathPart>],
 }
 
-impl Split<'_> {
+impl SystemSplit<'_> {
     fn names(&self) -> Vec<SystemName> {
         let mut names = vec![SystemName::default(); self.files.len()];
         self.split((0..self.files.len()).collect(), 0, &SystemName::default(), &mut names);
@@ -143,7 +144,7 @@ impl Split<'_> {
         if depth > 0 && (over || !self.is_divided(&group, depth)) {
             return group.iter().for_each(|at| names[*at] = own.clone());
         }
-        let mut buckets: Vec<(Option<&Part>, Vec<usize>)> = Vec::new();
+        let mut buckets: Vec<(Option<&PathPart>, Vec<usize>)> = Vec::new();
         for at in group {
             let part = self.parts[at].get(depth).filter(|part| depth > 0 || !part.is_ending);
             if depth == 0 && part.is_none() {
@@ -187,7 +188,7 @@ impl Split<'_> {
     /// several systems.
     fn is_divided(&self, group: &[usize], depth: usize) -> bool {
         let mut runs: HashSet<u32> = HashSet::new();
-        let mut first: HashMap<u64, &[Part]> = HashMap::new();
+        let mut first: HashMap<u64, &[PathPart]> = HashMap::new();
         group.iter().any(|at| {
             let left = self.parts[*at].get(depth..).unwrap_or_default();
             let results = &self.files[*at].results;

@@ -324,7 +324,7 @@ pub struct PlanContext {
     /// The run that the steps belong to.
     pub tag: RunTag,
     /// What guests are made of on this machine.
-    pub guest_parts: Option<guest::Parts>,
+    pub guest_parts: Option<guest::GuestParts>,
     /// Whether the layer being planned must let writes pass: the load writes, or a layer above does.
     pub writable: bool,
     /// Seed of file contents.
@@ -344,13 +344,13 @@ pub struct PlanContext {
     /// Guests that the steps start, for the measuring side to connect to.
     pub guests: Vec<guest::GuestPlan>,
     /// Guests that stacks still take their seats in.
-    pub drafts: Vec<guest::Draft>,
+    pub drafts: Vec<guest::GuestDraft>,
     /// Names of guests that the scenario has chosen.
     pub names: BTreeSet<String>,
     /// The stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
     /// Places that are existing virtual machines.
-    pub machines: BTreeMap<Place, Machine>,
+    pub machines: BTreeMap<Place, ExistingMachine>,
     /// What the steps would change without a consent, a sentence each: no run performs them.
     pub consents_lacking: Vec<String>,
     instances: u32,
@@ -358,7 +358,7 @@ pub struct PlanContext {
 
 /// An existing virtual machine, as far as a layer may change it.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct ExistingMachine {
     /// Which.
     pub vm: Vm,
     /// Whether it may be switched off; `None`: it may not be changed at all.
@@ -367,7 +367,7 @@ pub struct Machine {
     pub disks: Vec<(PathRef, String)>,
 }
 
-impl Machine {
+impl ExistingMachine {
     /// What its manager calls the disk at a path there.
     pub fn disk_at(&self, path: &PathRef) -> Option<&String> {
         self.disks.iter().find(|(known, _)| known == path).map(|(_, disk)| disk)
@@ -376,7 +376,7 @@ impl Machine {
 
 impl PlanContext {
     /// An empty plan.
-    pub fn new(tag: RunTag, guest_parts: Option<guest::Parts>, seed: u64) -> PlanContext {
+    pub fn new(tag: RunTag, guest_parts: Option<guest::GuestParts>, seed: u64) -> PlanContext {
         PlanContext {
             tag,
             guest_parts,

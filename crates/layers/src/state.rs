@@ -4,7 +4,7 @@ use crate::Layer;
 use anyhow::{Result, anyhow, ensure};
 use iotax_model::layer::with_states;
 use iotax_model::scenario::LayerSpec;
-pub use iotax_model::state::State;
+pub use iotax_model::state::AskedState;
 use iotax_steps::PathRef;
 use iotax_steps::op::Op;
 
@@ -21,7 +21,7 @@ pub enum Move {
 
 /// A step of any array, or one of those whose members can be out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+enum ArrayStep {
     Move(Move),
     /// That member is out.
     Out(usize),
@@ -29,9 +29,9 @@ enum Change {
     In(usize),
 }
 
-impl From<Move> for Change {
-    fn from(step: Move) -> Change {
-        Change::Move(step)
+impl From<Move> for ArrayStep {
+    fn from(step: Move) -> ArrayStep {
+        ArrayStep::Move(step)
     }
 }
 
@@ -39,26 +39,26 @@ impl From<Move> for Change {
 ///
 /// # Errors
 /// When there is none, in words.
-fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Change>, String> {
-    let moves = |steps: &mut dyn Iterator<Item = Move>| Ok(steps.map(Change::Move).collect());
+fn way(from: AskedState, to: AskedState, least: u32, what: &str) -> Result<Vec<ArrayStep>, String> {
+    let moves = |steps: &mut dyn Iterator<Item = Move>| Ok(steps.map(ArrayStep::Move).collect());
     let back = |failed: u32| (0..failed as usize).map(Move::Return);
     match (from, to) {
-        (_, State::Failed(failed) | State::Out(failed)) if failed > least => {
+        (_, AskedState::Failed(failed) | AskedState::Out(failed)) if failed > least => {
             Err(format!("{to}: {what} loses data when more than {least} fail"))
         }
-        (State::Healthy, State::Failed(failed)) => moves(&mut (0..failed as usize).map(Move::Fail)),
-        (State::Failed(already), State::Failed(failed)) if already < failed => {
+        (AskedState::Healthy, AskedState::Failed(failed)) => moves(&mut (0..failed as usize).map(Move::Fail)),
+        (AskedState::Failed(already), AskedState::Failed(failed)) if already < failed => {
             moves(&mut (already as usize..failed as usize).map(Move::Fail))
         }
-        (State::Failed(failed), State::Rebuilding) => moves(&mut back(failed)),
-        (State::Failed(failed), State::Healthy) => moves(&mut back(failed).chain([Move::Await])),
-        (State::Rebuilding, State::Healthy) => moves(&mut [Move::Await].into_iter()),
-        (State::Healthy, State::Out(out)) => Ok((0..out as usize).map(Change::Out).collect()),
-        (State::Out(already), State::Out(out)) if already < out => {
-            Ok((already as usize..out as usize).map(Change::Out).collect())
+        (AskedState::Failed(failed), AskedState::Rebuilding) => moves(&mut back(failed)),
+        (AskedState::Failed(failed), AskedState::Healthy) => moves(&mut back(failed).chain([Move::Await])),
+        (AskedState::Rebuilding, AskedState::Healthy) => moves(&mut [Move::Await].into_iter()),
+        (AskedState::Healthy, AskedState::Out(out)) => Ok((0..out as usize).map(ArrayStep::Out).collect()),
+        (AskedState::Out(already), AskedState::Out(out)) if already < out => {
+            Ok((already as usize..out as usize).map(ArrayStep::Out).collect())
         }
-        (State::Out(out), State::Healthy) => {
-            Ok((0..out as usize).map(Change::In).chain([Move::Await.into()]).collect())
+        (AskedState::Out(out), AskedState::Healthy) => {
+            Ok((0..out as usize).map(ArrayStep::In).chain([Move::Await.into()]).collect())
         }
         _ => Err(format!(
             "an array that is {from} cannot become {to} next; hint: healthy, failed(1), failed(2), rebuilding, healthy"
@@ -66,15 +66,15 @@ fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Change>, St
     }
 }
 
-impl Change {
+impl ArrayStep {
     /// What it is for, among so many members.
     fn told(self, count: usize) -> String {
         match self {
-            Change::Move(Move::Fail(member)) => format!("fail member {} of {count}", member + 1),
-            Change::Move(Move::Return(member)) => format!("rebuild member {} of {count}", member + 1),
-            Change::Move(Move::Await) => "wait for the rebuild".to_owned(),
-            Change::Out(member) => format!("mark member {} of {count} out", member + 1),
-            Change::In(member) => format!("mark member {} of {count} in again", member + 1),
+            ArrayStep::Move(Move::Fail(member)) => format!("fail member {} of {count}", member + 1),
+            ArrayStep::Move(Move::Return(member)) => format!("rebuild member {} of {count}", member + 1),
+            ArrayStep::Move(Move::Await) => "wait for the rebuild".to_owned(),
+            ArrayStep::Out(member) => format!("mark member {} of {count} out", member + 1),
+            ArrayStep::In(member) => format!("mark member {} of {count} in again", member + 1),
         }
     }
 }
@@ -87,8 +87,8 @@ pub fn transition(
     layer: &dyn Layer,
     spec: &LayerSpec,
     (made, members): (&PathRef, &[PathRef]),
-    from: State,
-    to: State,
+    from: AskedState,
+    to: AskedState,
 ) -> Result<Vec<(String, Op)>> {
     let (origin, count) = (&spec.origin, members.len());
     ensure!(
@@ -100,9 +100,9 @@ pub fn transition(
     let what = format!("{} of {count} members", spec.text());
     let way = way(from, to, spec.redundancy(count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
     let op = |change| match change {
-        Change::Move(step) => layer.moved(spec, made, members, step),
-        Change::Out(at) => layer.put_out(spec, made, at, true),
-        Change::In(at) => layer.put_out(spec, made, at, false),
+        ArrayStep::Move(step) => layer.moved(spec, made, members, step),
+        ArrayStep::Out(at) => layer.put_out(spec, made, at, true),
+        ArrayStep::In(at) => layer.put_out(spec, made, at, false),
     };
     way.into_iter().map(|change| Ok((change.told(count), op(change)?))).collect()
 }

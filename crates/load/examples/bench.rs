@@ -3,7 +3,7 @@
 //! 64 MiB is made.
 
 use iotax_load::{
-    Bound, EngineName, Hold, Job, LoadError, SliceResult, SliceSpec, TargetSpec, Worker, clock,
+    EngineName, Hold, Job, LoadError, SliceBound, SliceResult, SliceSpec, TargetSpec, Worker, clock,
 };
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn worker(path: &Path, engine: Option<EngineName>, iodepth: u32, hold: Hold) -> 
 
 fn slice(window_ms: u64) -> SliceSpec {
     SliceSpec {
-        bound: Bound::Time { ns: window_ms * 1_000_000 },
+        bound: SliceBound::Time { ns: window_ms * 1_000_000 },
         min_discard_ns: 5_000_000,
         flush: false,
         begin_ns: None,

@@ -2,32 +2,32 @@
 
 /// CPU time of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cpu {
+pub struct ThreadCpu {
     /// In user mode.
     pub user_ns: u64,
     /// In the kernel.
     pub system_ns: u64,
 }
 
-impl Cpu {
+impl ThreadCpu {
     /// Of the calling thread, since it began.
-    pub fn of_thread() -> Cpu {
+    pub fn of_thread() -> ThreadCpu {
         // SAFETY: all bytes zero are a valid rusage.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is a rusage that the call may write.
         unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
         let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-        Cpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
+        ThreadCpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
     }
 
     /// With that of another thread.
-    pub fn plus(self, other: Cpu) -> Cpu {
-        Cpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
+    pub fn plus(self, other: ThreadCpu) -> ThreadCpu {
+        ThreadCpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
     }
 
     /// What of it was after another reading.
-    pub fn since(self, before: Cpu) -> Cpu {
-        Cpu {
+    pub fn since(self, before: ThreadCpu) -> ThreadCpu {
+        ThreadCpu {
             user_ns: self.user_ns.saturating_sub(before.user_ns),
             system_ns: self.system_ns.saturating_sub(before.system_ns),
         }
@@ -41,10 +41,10 @@ mod tests {
 
     #[test]
     fn the_cpu_of_a_spinning_thread_is_seen() {
-        let before = Cpu::of_thread();
+        let before = ThreadCpu::of_thread();
         clock::wait_until(clock::now() + 1_000);
-        while Cpu::of_thread() == before {}
-        let spent = Cpu::of_thread().since(before);
+        while ThreadCpu::of_thread() == before {}
+        let spent = ThreadCpu::of_thread().since(before);
         assert!(spent.user_ns + spent.system_ns > 0);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::LoadError;
 use crate::clock;
-use crate::engine::Kind;
+use crate::engine::EngineFamily;
 use crate::lane::{FlushResult, LaneResult, LaneShort, Resident, Setup, ShortOrder, SliceOrder};
 use crate::seat::Seat;
 use crate::spec::SliceResult;
@@ -25,7 +25,7 @@ pub(crate) const PATIENCE_NS: u64 = 120_000_000_000;
 /// How often waiting looks for stuck threads.
 const TICK: Duration = Duration::from_millis(100);
 
-enum Order {
+enum CrewOrder {
     Join(Join),
     Leave,
     Slice(SliceOrder),
@@ -39,7 +39,7 @@ enum Order {
 
 /// A lane to be made.
 struct Join {
-    start: Start,
+    start: CrewStart,
     setup: Box<Setup>,
 }
 
@@ -55,8 +55,8 @@ enum Reply {
     Gone,
 }
 
-struct Member {
-    orders: Sender<(u32, Order)>,
+struct CrewThread {
+    orders: Sender<(u32, CrewOrder)>,
     seat: Seat,
     beat_ns: Arc<AtomicU64>,
     thread: JoinHandle<()>,
@@ -64,8 +64,8 @@ struct Member {
 
 /// Threads, each with a lane of every worker that they serve: what is the same for all workers (where a thread runs, what its
 /// processor has in its caches) is then no difference between them.
-pub(crate) struct Crew {
-    members: Vec<Member>,
+pub(crate) struct LoadCrew {
+    members: Vec<CrewThread>,
     farewells: Sender<(usize, Reply)>,
     replies: Receiver<(usize, Reply)>,
     patience_ns: u64,
@@ -82,22 +82,22 @@ pub(crate) struct Joined {
     pub(crate) lacks: BTreeSet<&'static str>,
 }
 
-type Start = fn(Setup) -> io::Result<Box<dyn Resident>>;
+type CrewStart = fn(Setup) -> io::Result<Box<dyn Resident>>;
 
 /// A crew that a worker shares with others. A thread that panicked while it had it left it whole: no order is half given.
-pub(crate) fn lock(crew: &Mutex<Crew>) -> MutexGuard<'_, Crew> {
+pub(crate) fn lock(crew: &Mutex<LoadCrew>) -> MutexGuard<'_, LoadCrew> {
     crew.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Crew {
+impl LoadCrew {
     /// Without threads yet.
-    pub(crate) fn new() -> Crew {
-        Crew::with_patience(PATIENCE_NS)
+    pub(crate) fn new() -> LoadCrew {
+        LoadCrew::with_patience(PATIENCE_NS)
     }
 
-    fn with_patience(patience_ns: u64) -> Crew {
+    fn with_patience(patience_ns: u64) -> LoadCrew {
         let (farewells, replies) = channel();
-        Crew { members: Vec::new(), farewells, replies, patience_ns, broken: None, next_lane: 0 }
+        LoadCrew { members: Vec::new(), farewells, replies, patience_ns, broken: None, next_lane: 0 }
     }
 
     /// Whether lanes may join its threads: each must sit where its thread does.
@@ -110,21 +110,25 @@ impl Crew {
     ///
     /// # Errors
     /// The first failure of a lane to prepare itself, behind the thread's number; none of them stays.
-    pub(crate) fn join(&mut self, kind: &Kind, setups: Vec<Setup>) -> Result<Joined, (usize, io::Error)> {
+    pub(crate) fn join(
+        &mut self,
+        kind: &EngineFamily,
+        setups: Vec<Setup>,
+    ) -> Result<Joined, (usize, io::Error)> {
         self.join_with(kind.start, setups)
     }
 
-    fn join_with(&mut self, start: Start, setups: Vec<Setup>) -> Result<Joined, (usize, io::Error)> {
+    fn join_with(&mut self, start: CrewStart, setups: Vec<Setup>) -> Result<Joined, (usize, io::Error)> {
         let mut joined = Joined { lane: self.next_lane, lacks: BTreeSet::new() };
         self.next_lane += 1;
         let mut orders = Vec::with_capacity(setups.len());
         for (index, mut setup) in setups.into_iter().enumerate() {
             if index == self.members.len() {
-                let member = Member::start(index, setup.seat.clone(), self.farewells.clone());
+                let member = CrewThread::start(index, setup.seat.clone(), self.farewells.clone());
                 self.members.push(member.map_err(|error| (index, error))?);
             }
             setup.beat_ns = Arc::clone(&self.members[index].beat_ns);
-            orders.push(Order::Join(Join { start, setup: Box::new(setup) }));
+            orders.push(CrewOrder::Join(Join { start, setup: Box::new(setup) }));
         }
         let threads = orders.len();
         let replies = self.replies_to(joined.lane, orders, &mut || ());
@@ -146,7 +150,7 @@ impl Crew {
     pub(crate) fn leave(&mut self, lane: u32, threads: usize) {
         if self.broken.is_none() {
             // A crew that breaks now is told of by the next order.
-            let _ = self.replies_to(lane, (0..threads).map(|_| Order::Leave).collect(), &mut || ());
+            let _ = self.replies_to(lane, (0..threads).map(|_| CrewOrder::Leave).collect(), &mut || ());
         }
     }
 
@@ -155,7 +159,7 @@ impl Crew {
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
     pub(crate) fn slice(&mut self, lane: u32, orders: Vec<SliceOrder>) -> Result<Vec<LaneResult>, LoadError> {
-        let orders = orders.into_iter().map(Order::Slice).collect();
+        let orders = orders.into_iter().map(CrewOrder::Slice).collect();
         self.ask(lane, orders, &mut || (), "engine failed", |reply| match reply {
             Reply::Slice(result) => Some(result),
             _ => None,
@@ -167,7 +171,7 @@ impl Crew {
     /// # Errors
     /// When a thread died or is stuck.
     pub(crate) fn begin_series(&mut self, lane: u32, threads: usize, bin_ns: u64) -> Result<(), LoadError> {
-        let orders = (0..threads).map(|_| Order::BeginSeries(bin_ns)).collect();
+        let orders = (0..threads).map(|_| CrewOrder::BeginSeries(bin_ns)).collect();
         self.ask(lane, orders, &mut || (), "series", |reply| matches!(reply, Reply::Done).then_some(Ok(())))?;
         Ok(())
     }
@@ -175,12 +179,12 @@ impl Crew {
     /// Runs slices of several lanes one after the other: for each thread those that it has a part in, with their lanes.
     ///
     /// # Errors
-    /// As [`Crew::slice`].
+    /// As [`LoadCrew::slice`].
     pub(crate) fn series(
         &mut self,
         orders: Vec<Vec<(u32, ShortOrder)>>,
     ) -> Result<Vec<Vec<LaneShort>>, LoadError> {
-        let orders = orders.into_iter().map(Order::Series).collect();
+        let orders = orders.into_iter().map(CrewOrder::Series).collect();
         self.ask(0, orders, &mut || (), "engine failed", |reply| match reply {
             Reply::Series(result) => Some(result),
             _ => None,
@@ -196,7 +200,7 @@ impl Crew {
         lane: u32,
         threads: usize,
     ) -> Result<Vec<(SliceResult, Transient)>, LoadError> {
-        let orders = (0..threads).map(|_| Order::EndSeries).collect();
+        let orders = (0..threads).map(|_| CrewOrder::EndSeries).collect();
         self.ask(lane, orders, &mut || (), "series", |reply| match reply {
             Reply::Ended(ended) => Some(Ok(*ended)),
             _ => None,
@@ -208,7 +212,7 @@ impl Crew {
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
     pub(crate) fn flush(&mut self, lane: u32, threads: usize) -> Result<Vec<FlushResult>, LoadError> {
-        let orders = (0..threads).map(|_| Order::Flush).collect();
+        let orders = (0..threads).map(|_| CrewOrder::Flush).collect();
         self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
             Reply::Flushed(result) => Some(Ok(result)),
             _ => None,
@@ -220,7 +224,7 @@ impl Crew {
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
     pub(crate) fn settle(&mut self, lane: u32, threads: usize) -> Result<Vec<io::Result<()>>, LoadError> {
-        let orders = (0..threads).map(|_| Order::Settle).collect();
+        let orders = (0..threads).map(|_| CrewOrder::Settle).collect();
         self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
             Reply::Settled(result) => Some(Ok(result)),
             _ => None,
@@ -237,7 +241,7 @@ impl Crew {
         orders: Vec<BackOrder>,
         watch: &mut dyn FnMut(),
     ) -> Result<Vec<Back>, LoadError> {
-        let orders = orders.into_iter().map(Order::ReadBack).collect();
+        let orders = orders.into_iter().map(CrewOrder::ReadBack).collect();
         self.ask(lane, orders, watch, "what was written cannot be read back", |reply| match reply {
             Reply::ReadBack(result) => Some(result),
             _ => None,
@@ -249,7 +253,7 @@ impl Crew {
     fn ask<T>(
         &mut self,
         lane: u32,
-        orders: Vec<Order>,
+        orders: Vec<CrewOrder>,
         watch: &mut dyn FnMut(),
         failed: &str,
         pick: fn(Reply) -> Option<io::Result<T>>,
@@ -268,7 +272,7 @@ impl Crew {
     fn replies_to(
         &mut self,
         lane: u32,
-        orders: Vec<Order>,
+        orders: Vec<CrewOrder>,
         watch: &mut dyn FnMut(),
     ) -> Result<Vec<Reply>, LoadError> {
         self.check()?;
@@ -291,7 +295,7 @@ impl Crew {
         LoadError::Thread(why)
     }
 
-    fn tell(&self, index: usize, lane: u32, order: Order) {
+    fn tell(&self, index: usize, lane: u32, order: CrewOrder) {
         let member = &self.members[index];
         member.beat_ns.store(clock::now(), Ordering::Relaxed);
         // A thread that is gone has said so, and gather hears it.
@@ -342,7 +346,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for LoadCrew {
     fn drop(&mut self) {
         let broken = self.broken.is_some();
         for member in self.members.drain(..) {
@@ -355,8 +359,8 @@ impl Drop for Crew {
     }
 }
 
-impl Member {
-    fn start(index: usize, seat: Seat, replies: Sender<(usize, Reply)>) -> io::Result<Member> {
+impl CrewThread {
+    fn start(index: usize, seat: Seat, replies: Sender<(usize, Reply)>) -> io::Result<CrewThread> {
         let (orders, inbox) = channel();
         let beat_ns = Arc::new(AtomicU64::new(clock::now()));
         let farewell = Farewell { index, replies };
@@ -364,7 +368,7 @@ impl Member {
         let thread = std::thread::Builder::new()
             .name(format!("iotax-load-{index}"))
             .spawn(move || serve(&sits, &inbox, &farewell))?;
-        Ok(Member { orders, seat, beat_ns, thread })
+        Ok(CrewThread { orders, seat, beat_ns, thread })
     }
 }
 
@@ -388,32 +392,32 @@ impl Drop for Farewell {
 }
 
 /// The life of a thread: order by order until the crew is dropped.
-fn serve(seat: &Seat, inbox: &Receiver<(u32, Order)>, farewell: &Farewell) {
+fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
     if let Err(error) = seat.take() {
         return farewell.reply(Reply::Joined(Err(error)));
     }
     let mut lanes: BTreeMap<u32, Box<dyn Resident>> = BTreeMap::new();
     while let Ok((number, order)) = inbox.recv() {
         let reply = match (order, lanes.get_mut(&number)) {
-            (Order::Join(Join { start, setup }), _) => Reply::Joined(start(*setup).map(|lane| {
+            (CrewOrder::Join(Join { start, setup }), _) => Reply::Joined(start(*setup).map(|lane| {
                 let lacks = lane.lacks();
                 lanes.insert(number, lane);
                 lacks
             })),
-            (Order::Leave, _) => {
+            (CrewOrder::Leave, _) => {
                 lanes.remove(&number);
                 Reply::Done
             }
-            (Order::Series(orders), _) => Reply::Series(series(&mut lanes, &orders)),
-            (Order::BeginSeries(bin_ns), Some(lane)) => {
+            (CrewOrder::Series(orders), _) => Reply::Series(series(&mut lanes, &orders)),
+            (CrewOrder::BeginSeries(bin_ns), Some(lane)) => {
                 lane.begin_series(bin_ns);
                 Reply::Done
             }
-            (Order::EndSeries, Some(lane)) => Reply::Ended(Box::new(lane.end_series())),
-            (Order::Slice(order), Some(lane)) => Reply::Slice(lane.slice(&order)),
-            (Order::Flush, Some(lane)) => Reply::Flushed(lane.flush()),
-            (Order::Settle, Some(lane)) => Reply::Settled(lane.settle()),
-            (Order::ReadBack(order), Some(lane)) => Reply::ReadBack(lane.read_back(&order)),
+            (CrewOrder::EndSeries, Some(lane)) => Reply::Ended(Box::new(lane.end_series())),
+            (CrewOrder::Slice(order), Some(lane)) => Reply::Slice(lane.slice(&order)),
+            (CrewOrder::Flush, Some(lane)) => Reply::Flushed(lane.flush()),
+            (CrewOrder::Settle, Some(lane)) => Reply::Settled(lane.settle()),
+            (CrewOrder::ReadBack(order), Some(lane)) => Reply::ReadBack(lane.read_back(&order)),
             (_, None) => Reply::Done,
         };
         farewell.reply(reply);
@@ -445,8 +449,8 @@ fn series(
 mod tests {
     use super::*;
     use crate::engine::{Completion, Engine, Io};
-    use crate::gate::Gate;
-    use crate::lane::{Lane, Stop};
+    use crate::gate::StartGate;
+    use crate::lane::{Lane, SliceStop};
     use crate::offsets::{Cursor, Region};
     use crate::seat::Seat;
     use crate::{Hold, Job};
@@ -510,16 +514,16 @@ mod tests {
         }
     }
 
-    fn slice(crew: &mut Crew) -> Result<Vec<LaneResult>, LoadError> {
-        let gate = Arc::new(Gate::new(crew.members.len(), None));
-        let order = |_| SliceOrder { stop: Stop::Blocks(1), gate: gate.clone() };
+    fn slice(crew: &mut LoadCrew) -> Result<Vec<LaneResult>, LoadError> {
+        let gate = Arc::new(StartGate::new(crew.members.len(), None));
+        let order = |_| SliceOrder { stop: SliceStop::Blocks(1), gate: gate.clone() };
         crew.slice(0, (0..crew.members.len()).map(order).collect())
     }
 
     #[test]
     fn a_stuck_thread_is_given_up_and_the_crew_with_it() {
-        let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Stuck(Vec::new())));
-        let mut crew = Crew::with_patience(50_000_000);
+        let start: CrewStart = |setup| Lane::boxed(setup, |_, _| Ok(Stuck(Vec::new())));
+        let mut crew = LoadCrew::with_patience(50_000_000);
         crew.join_with(start, vec![setup()]).unwrap();
         let words = slice(&mut crew).unwrap_err().to_string();
         assert_eq!(words, "a load thread stopped: no I/O came back for 0.05 s");
@@ -530,8 +534,8 @@ mod tests {
 
     #[test]
     fn a_panic_in_a_thread_is_an_error() {
-        let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Panicking));
-        let mut crew = Crew::new();
+        let start: CrewStart = |setup| Lane::boxed(setup, |_, _| Ok(Panicking));
+        let mut crew = LoadCrew::new();
         crew.join_with(start, vec![setup(), setup()]).unwrap();
         let words = slice(&mut crew).unwrap_err().to_string();
         assert!(words.contains("ended by a panic"), "{words}");
@@ -539,8 +543,8 @@ mod tests {
 
     #[test]
     fn an_engine_that_fails_is_an_error() {
-        let start: Start = |setup| Lane::boxed(setup, |_, _| Ok(Broken));
-        let mut crew = Crew::new();
+        let start: CrewStart = |setup| Lane::boxed(setup, |_, _| Ok(Broken));
+        let mut crew = LoadCrew::new();
         crew.join_with(start, vec![setup()]).unwrap();
         let words = slice(&mut crew).unwrap_err().to_string();
         assert!(words.contains("engine failed: Bad file descriptor"), "{words}");
@@ -549,8 +553,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_cannot_prepare_itself_says_why() {
-        let start: Start = |_| Err(io::Error::other("no memory for it"));
-        let (thread, error) = Crew::new().join_with(start, vec![setup(), setup()]).unwrap_err();
+        let start: CrewStart = |_| Err(io::Error::other("no memory for it"));
+        let (thread, error) = LoadCrew::new().join_with(start, vec![setup(), setup()]).unwrap_err();
         assert_eq!((thread, error.to_string()), (0, "no memory for it".into()));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const NEAR_NS: u64 = 150_000;
 
 /// Lets the threads of a slice begin together, and stops all when one finds the target dead.
-pub(crate) struct Gate {
+pub(crate) struct StartGate {
     arrived: Barrier,
     opened: Barrier,
     begin: Option<Begin>,
@@ -26,10 +26,10 @@ pub(crate) struct Begin {
     pub(crate) latest_ns: u64,
 }
 
-impl Gate {
+impl StartGate {
     /// For so many threads.
-    pub(crate) fn new(threads: usize, begin: Option<Begin>) -> Gate {
-        Gate {
+    pub(crate) fn new(threads: usize, begin: Option<Begin>) -> StartGate {
+        StartGate {
             begin,
             arrived: Barrier::new(threads),
             opened: Barrier::new(threads),

@@ -4,18 +4,18 @@
 
 use crate::buffer::{Buffers, Needs};
 use crate::clock;
-use crate::cpu::Cpu;
+use crate::cpu::ThreadCpu;
 use crate::engine::{Completion, Engine, Io, Op};
-use crate::gate::Gate;
+use crate::gate::StartGate;
 use crate::hold::Holder;
 use crate::offsets::{Cursor, Offsets, Region};
 use crate::pace::Pace;
 use crate::random::Random;
 use crate::seat::Seat;
-use crate::source::Source;
+use crate::source::IoSource;
 use crate::spec::{Direction, MachineTimes, ReadMachine, ShortLength, SliceResult};
 use crate::stamps::Stamps;
-use crate::tally::{Ended, Tally};
+use crate::tally::{CompletedIo, Tally};
 use crate::transient::Transient;
 use crate::verify::{Back, BackOrder, Checks, Ledger};
 use crate::{Hold, Job, Stamping};
@@ -90,7 +90,7 @@ pub(crate) trait Resident {
 
 /// When a slice ends, for one thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stop {
+pub(crate) enum SliceStop {
     /// `discard_ns` behind the start a window of `window_ns` begins; then nothing is submitted.
     Time { discard_ns: u64, window_ns: u64 },
     /// After so many blocks.
@@ -99,14 +99,14 @@ pub(crate) enum Stop {
 
 /// One slice, for one thread.
 pub(crate) struct SliceOrder {
-    pub(crate) stop: Stop,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) stop: SliceStop,
+    pub(crate) gate: Arc<StartGate>,
 }
 
 /// One slice of a series, for one thread.
 pub(crate) struct ShortOrder {
     pub(crate) length: ShortLength,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) gate: Arc<StartGate>,
     pub(crate) read_machine: Option<ReadMachine>,
 }
 
@@ -172,13 +172,13 @@ impl ShortWindow {
 pub(crate) struct FlushResult {
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: io::Result<u64>,
-    pub(crate) cpu: Cpu,
+    pub(crate) cpu: ThreadCpu,
 }
 
 /// The I/O in a slot.
 #[derive(Clone, Copy)]
-struct Slot {
-    io: Ended,
+struct IoSlot {
+    io: CompletedIo,
     /// Where its cycle began: the slot's last release, in a closed loop.
     cycle_from_ns: u64,
 }
@@ -195,10 +195,10 @@ pub(crate) struct Lane<E: Engine> {
     stamps_each: bool,
     /// A lone I/O begins with the look at which the one before it ended, unless something lies between them: making data, checks.
     look_is_stamp: bool,
-    source: Source,
+    source: IoSource,
     pace: Option<Pace>,
     holder: Holder,
-    slots: Vec<Slot>,
+    slots: Vec<IoSlot>,
     ready: Vec<u32>,
     done: Vec<Completion>,
     in_flight: u32,
@@ -207,7 +207,7 @@ pub(crate) struct Lane<E: Engine> {
     tally: Tally,
     transient: Transient,
     /// Of the slices of a series.
-    series_cpu: Cpu,
+    series_cpu: ThreadCpu,
     stamps: Stamps,
     checks: Option<Checks>,
     beat_ns: Arc<AtomicU64>,
@@ -239,7 +239,7 @@ impl<E: Engine + 'static> Lane<E> {
             deep: setup.depth > 1,
             stamps_each: job.stamps == Stamping::Each,
             look_is_stamp: setup.depth == 1 && !job.rw.writes_data() && !job.verify,
-            source: Source::new(job, offsets, random(1)),
+            source: IoSource::new(job, offsets, random(1)),
             pace: setup.pace,
             holder: Holder::new(setup.hold, setup.depth),
             slots: vec![idle_slot(); setup.depth as usize],
@@ -250,7 +250,7 @@ impl<E: Engine + 'static> Lane<E> {
             first_submit_ns: None,
             tally: Tally::new(&setup.job),
             transient: Transient::default(),
-            series_cpu: Cpu::default(),
+            series_cpu: ThreadCpu::default(),
             stamps: Stamps::new(),
             checks: setup.ledger.map(|ledger| Checks::new(ledger, setup.depth)),
             beat_ns: setup.beat_ns,
@@ -258,7 +258,12 @@ impl<E: Engine + 'static> Lane<E> {
     }
 
     /// Runs until the slice has ended and the queue is empty; tells when that was. A slice of a series ends with its window.
-    fn run(&mut self, end_ns: u64, mut window: Option<&mut ShortWindow>, gate: &Gate) -> io::Result<u64> {
+    fn run(
+        &mut self,
+        end_ns: u64,
+        mut window: Option<&mut ShortWindow>,
+        gate: &StartGate,
+    ) -> io::Result<u64> {
         let mut now_ns = self.stamps.now();
         loop {
             let ended = window.as_ref().map_or(now_ns >= end_ns, |window| window.ended_ns.is_some());
@@ -322,8 +327,8 @@ impl<E: Engine + 'static> Lane<E> {
         };
         // Behind that: making data, and checking what came back before, are no part of the I/O.
         let ready_ns = if self.stamps_each && !self.look_is_stamp { self.stamps.now() } else { now_ns };
-        self.slots[slot as usize] = Slot {
-            io: Ended {
+        self.slots[slot as usize] = IoSlot {
+            io: CompletedIo {
                 op,
                 offset,
                 len,
@@ -414,10 +419,10 @@ impl<E: Engine + 'static> Lane<E> {
     }
 
     /// Forgets the slice before, ahead of the start that all threads have together.
-    fn rewind(&mut self, stop: Stop) {
+    fn rewind(&mut self, stop: SliceStop) {
         let blocks = match stop {
-            Stop::Time { .. } => u64::MAX,
-            Stop::Blocks(blocks) => blocks,
+            SliceStop::Time { .. } => u64::MAX,
+            SliceStop::Blocks(blocks) => blocks,
         };
         self.source.restart(blocks);
         self.pace.iter_mut().for_each(Pace::rewind);
@@ -425,7 +430,7 @@ impl<E: Engine + 'static> Lane<E> {
         self.first_submit_ns = None;
     }
 
-    fn begin(&mut self, start_ns: u64, stop: Stop) {
+    fn begin(&mut self, start_ns: u64, stop: SliceStop) {
         self.pace.iter_mut().for_each(|pace| pace.begin(start_ns));
         self.tally.begin(start_ns, window(start_ns, stop));
     }
@@ -440,14 +445,14 @@ impl<E: Engine + 'static> Lane<E> {
         });
     }
 
-    fn result(&mut self, start_ns: u64, drained_ns: u64, aborted: bool, cpu: Cpu) -> LaneResult {
+    fn result(&mut self, start_ns: u64, drained_ns: u64, aborted: bool, cpu: ThreadCpu) -> LaneResult {
         let measured = self.measured(cpu);
         let (first_submit_ns, last_release_ns) = (self.first_submit_ns, self.tally.last_release_ns);
         LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
     }
 
     /// All that was counted since it was forgotten, but windows and flushes.
-    fn measured(&mut self, cpu: Cpu) -> SliceResult {
+    fn measured(&mut self, cpu: ThreadCpu) -> SliceResult {
         let tally = &mut self.tally;
         SliceResult {
             read: trimmed(&tally.read),
@@ -470,23 +475,23 @@ impl<E: Engine + 'static> Lane<E> {
 
 impl<E: Engine + 'static> Resident for Lane<E> {
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult> {
-        let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
+        let before = ThreadCpu::of_thread().plus(self.engine.helpers_cpu());
         self.stamps.anchor();
         self.rewind(order.stop);
         let start_ns = order.gate.pass();
         self.begin(start_ns, order.stop);
         let end_ns = match order.stop {
-            Stop::Time { .. } => window(start_ns, order.stop).end,
-            Stop::Blocks(_) => u64::MAX,
+            SliceStop::Time { .. } => window(start_ns, order.stop).end,
+            SliceStop::Blocks(_) => u64::MAX,
         };
         let ran = self.run(end_ns, None, &order.gate);
         if ran.is_err() {
             order.gate.abort.store(true, Ordering::Relaxed);
         }
         let drained_ns = ran?;
-        let cpu = Cpu::of_thread().plus(self.engine.helpers_cpu()).since(before);
+        let cpu = ThreadCpu::of_thread().plus(self.engine.helpers_cpu()).since(before);
         let aborted = order.gate.abort.load(Ordering::Relaxed);
-        if matches!(order.stop, Stop::Time { .. }) {
+        if matches!(order.stop, SliceStop::Time { .. }) {
             self.tell_overtaken(end_ns, drained_ns);
         }
         Ok(self.result(start_ns, drained_ns, aborted, cpu))
@@ -495,14 +500,14 @@ impl<E: Engine + 'static> Resident for Lane<E> {
     fn begin_series(&mut self, bin_ns: u64) {
         self.tally.clear();
         self.transient = Transient::new(bin_ns);
-        self.series_cpu = Cpu::default();
+        self.series_cpu = ThreadCpu::default();
     }
 
     fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort> {
         let read_machine = || order.read_machine.as_ref().and_then(|read| read());
         order.gate.approach();
         let machine_before = read_machine();
-        let before = Cpu::of_thread().plus(self.engine.helpers_cpu());
+        let before = ThreadCpu::of_thread().plus(self.engine.helpers_cpu());
         self.source.restart(u64::MAX);
         let ios = self.tally.ios();
         let start_ns = order.gate.pass();
@@ -515,7 +520,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         }
         let drained_ns = ran?;
         self.series_cpu =
-            self.series_cpu.plus(Cpu::of_thread().plus(self.engine.helpers_cpu()).since(before));
+            self.series_cpu.plus(ThreadCpu::of_thread().plus(self.engine.helpers_cpu()).since(before));
         // Of a target that does nothing but fail there is none.
         let window_ns = window.begun_ns.unwrap_or(drained_ns)..window.ended_ns.unwrap_or(drained_ns);
         Ok(LaneShort {
@@ -538,12 +543,12 @@ impl<E: Engine + 'static> Resident for Lane<E> {
     }
 
     fn flush(&mut self) -> FlushResult {
-        let before = Cpu::of_thread();
+        let before = ThreadCpu::of_thread();
         let begin_ns = clock::now();
         self.beat_ns.store(begin_ns + SYNC_PATIENCE_NS, Ordering::Relaxed);
         let flushed = self.file.sync_all();
         let end_ns = flushed.map(|()| clock::now());
-        FlushResult { begin_ns, end_ns, cpu: Cpu::of_thread().since(before) }
+        FlushResult { begin_ns, end_ns, cpu: ThreadCpu::of_thread().since(before) }
     }
 
     fn settle(&mut self) -> io::Result<()> {
@@ -568,13 +573,13 @@ impl<E: Engine> Drop for Lane<E> {
     }
 }
 
-fn window(start_ns: u64, stop: Stop) -> Range<u64> {
+fn window(start_ns: u64, stop: SliceStop) -> Range<u64> {
     match stop {
-        Stop::Time { discard_ns, window_ns } => {
+        SliceStop::Time { discard_ns, window_ns } => {
             let begin_ns = start_ns.saturating_add(discard_ns);
             begin_ns..begin_ns.saturating_add(window_ns)
         }
-        Stop::Blocks(_) => 0..u64::MAX,
+        SliceStop::Blocks(_) => 0..u64::MAX,
     }
 }
 
@@ -593,9 +598,9 @@ fn trimmed(direction: &Direction) -> Direction {
     Direction { ios: direction.ios, bytes: direction.bytes, latency: direction.latency.trimmed() }
 }
 
-fn idle_slot() -> Slot {
-    Slot {
-        io: Ended { op: Op::Read, offset: 0, len: 0, result: 0, start_ns: 0, issued_ns: 0 },
+fn idle_slot() -> IoSlot {
+    IoSlot {
+        io: CompletedIo { op: Op::Read, offset: 0, len: 0, result: 0, start_ns: 0, issued_ns: 0 },
         cycle_from_ns: 0,
     }
 }
@@ -678,9 +683,9 @@ mod tests {
         }
     }
 
-    fn run<E: Engine + 'static>(setup: Setup, engine: E, stop: Stop) -> LaneResult {
+    fn run<E: Engine + 'static>(setup: Setup, engine: E, stop: SliceStop) -> LaneResult {
         let mut lane = Lane::new(setup, |_, _| Ok(engine)).unwrap();
-        let gate = Arc::new(Gate::new(1, None));
+        let gate = Arc::new(StartGate::new(1, None));
         lane.slice(&SliceOrder { stop, gate }).unwrap()
     }
 
@@ -692,7 +697,7 @@ mod tests {
     fn a_stall_shows_in_every_io_that_it_delayed() {
         let job = Job { rate_iops: Some(10_000), ..Job::default() };
         let engine = Stalling { left: 50, stall_ns: 100_000_000, done: Vec::with_capacity(1) };
-        let stop = Stop::Time { discard_ns: 0, window_ns: 300_000_000 };
+        let stop = SliceStop::Time { discard_ns: 0, window_ns: 300_000_000 };
         let result = run(setup(job, Hold::default()), engine, stop);
         let latency = &result.measured.read.latency;
         // Meant to start in the first half of the stall: at least 50 ms late, 500 of them.
@@ -705,7 +710,7 @@ mod tests {
     #[test]
     fn a_stall_that_the_end_of_the_slice_cuts_shows_as_any_other() {
         // From 5 ms on for 300 ms, in a slice of 201: on a busy machine too the 50th I/O is issued before the slice ends.
-        let stop = Stop::Time { discard_ns: 1_000_000, window_ns: 200_000_000 };
+        let stop = SliceStop::Time { discard_ns: 1_000_000, window_ns: 200_000_000 };
         let engine = Stalling { left: 50, stall_ns: 300_000_000, done: Vec::with_capacity(1) };
         let job = Job { rate_iops: Some(10_000), ..Job::default() };
         let measured = run(setup(job, Hold::default()), engine, stop).measured;
@@ -722,7 +727,7 @@ mod tests {
         assert!((2000..=2000 + ended_late).contains(&latency.count()), "{} {ended_late}", latency.count());
         // Without a schedule it is the one I/O. It began behind the discarded start, as all but the first few do.
         let job = Job { iodepth: 2, ..Job::default() };
-        let stop = Stop::Time { discard_ns: 0, window_ns: 200_000_000 };
+        let stop = SliceStop::Time { discard_ns: 0, window_ns: 200_000_000 };
         let result = run(setup(job, Hold::default()), device(300_000_000), stop);
         assert_eq!((result.measured.read.ios, result.measured.read.latency.count()), (0, 2));
     }
@@ -730,7 +735,7 @@ mod tests {
     #[test]
     fn the_rate_is_kept_and_a_slice_by_blocks_ends() {
         let job = Job { rate_iops: Some(20_000), iodepth: 4, ..Job::default() };
-        let result = run(setup(job, Hold::default()), device(10_000), Stop::Blocks(201));
+        let result = run(setup(job, Hold::default()), device(10_000), SliceStop::Blocks(201));
         assert_eq!(result.measured.read.ios, 201);
         // The 201st is meant to start at 200 / 20,000 s.
         let lasted_ns = result.last_release_ns.unwrap() - result.start_ns;
@@ -741,7 +746,7 @@ mod tests {
     fn a_share_held_back_costs_exactly_its_share() {
         let hold = Hold { ns: 0, share_ppm: 250_000 };
         let job = Job::default();
-        let result = run(setup(job, hold), device(50_000), Stop::Blocks(400));
+        let result = run(setup(job, hold), device(50_000), SliceStop::Blocks(400));
         assert_eq!(result.measured.read.ios, 400);
         // 5/4 of service times that are at least 50 us.
         let lasted_ns = (result.last_release_ns.unwrap() - result.first_submit_ns.unwrap()) as f64;
@@ -752,7 +757,7 @@ mod tests {
     fn held_completions_do_not_keep_others_from_being_reaped() {
         let hold = Hold { ns: 20_000_000, share_ppm: 0 };
         let job = Job { iodepth: 8, ..Job::default() };
-        let result = run(setup(job, hold), device(1_000_000), Stop::Blocks(80));
+        let result = run(setup(job, hold), device(1_000_000), SliceStop::Blocks(80));
         assert_eq!(result.measured.read.ios, 80);
         // A hold that was released late gives back up to a quarter of the next one.
         assert!(result.measured.read.latency.min().unwrap() >= 15_900_000);
@@ -766,7 +771,7 @@ mod tests {
             for stamps in [Stamping::Batch, Stamping::Each] {
                 let job = Job { iodepth: 4, rate_iops, stamps, ..Job::default() };
                 // By blocks: none lies across an end of the window.
-                let result = run(setup(job, Hold::default()), device(100_000), Stop::Blocks(2000));
+                let result = run(setup(job, Hold::default()), device(100_000), SliceStop::Blocks(2000));
                 let error = result.measured.served_ns as f64 / result.measured.in_flight_ns as f64 - 1.0;
                 assert!(error.abs() < 0.001, "{error} {rate_iops:?} {stamps:?}");
                 assert!(result.measured.reap_gap.count() > 0);
@@ -782,8 +787,11 @@ mod tests {
     fn the_latency_of_a_schedule_is_not_that_of_the_service() {
         let job = Job { rate_iops: Some(10_000), ..Job::default() };
         let engine = Stalling { left: 50, stall_ns: 100_000_000, done: Vec::with_capacity(1) };
-        let result =
-            run(setup(job, Hold::default()), engine, Stop::Time { discard_ns: 0, window_ns: 300_000_000 });
+        let result = run(
+            setup(job, Hold::default()),
+            engine,
+            SliceStop::Time { discard_ns: 0, window_ns: 300_000_000 },
+        );
         let slow = |histogram: &Histogram| {
             let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).0 >= 10_000_000;
             histogram.sparse().filter(late).map(|(_, count)| count).sum::<u64>()
@@ -795,7 +803,7 @@ mod tests {
     #[test]
     fn syncs_take_slots_and_are_counted_apart() {
         let job = Job { rw: Rw::Write, fsync: 3, iodepth: 2, ..Job::default() };
-        let result = run(setup(job, Hold::default()), device(1_000), Stop::Blocks(12));
+        let result = run(setup(job, Hold::default()), device(1_000), SliceStop::Blocks(12));
         assert_eq!(result.measured.write.ios, 12);
         assert_eq!(result.measured.sync_latency.count(), 4);
     }

@@ -41,8 +41,8 @@ pub use pace::MAX_RATE;
 pub use seat::cpu_list;
 pub use series::run_series;
 pub use spec::{
-    Bound, Direction, LoadError, MachineTimes, ReadMachine, SeriesResult, SeriesSpec, ShortLength,
-    ShortSlice, SliceResult, SliceSpec, TargetSpec,
+    Direction, LoadError, MachineTimes, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice,
+    SliceBound, SliceResult, SliceSpec, TargetSpec,
 };
 pub use transient::Transient;
 pub use verify::Verified;

@@ -33,11 +33,11 @@ pub(crate) enum Cursor {
     },
     /// Of the threads that make up one fio thread's depth: together they go through the region
     /// once, as one thread with that many I/Os in flight would.
-    Shared(Shared),
+    Shared(CursorShare),
 }
 
 /// A cursor that several threads move.
-pub(crate) type Shared = Arc<SharedCursor>;
+pub(crate) type CursorShare = Arc<SharedCursor>;
 
 /// As [`Cursor::Own`] has it.
 pub(crate) struct SharedCursor {
@@ -55,7 +55,7 @@ impl Cursor {
     }
 
     /// At the beginning, for several threads.
-    pub(crate) fn shared(walk: u64) -> Shared {
+    pub(crate) fn shared(walk: u64) -> CursorShare {
         Arc::new(SharedCursor { next: [const { AtomicU64::new(0) }; 3], walk })
     }
 

@@ -3,7 +3,7 @@
 //! share their threads ([`Worker::prepare_beside`]) change places without a thread being woken. It refuses jobs with a rate.
 
 use crate::crew;
-use crate::gate::{Begin, Gate};
+use crate::gate::{Begin, StartGate};
 use crate::lane::{LaneShort, ShortOrder};
 use crate::spec::{LoadError, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice, SliceResult};
 use crate::worker::Worker;
@@ -87,7 +87,7 @@ fn take_turns(
     for (number, begin_ns) in turn {
         let worker = workers[*number];
         let begin = begin_ns.map(|at_ns| Begin { at_ns, latest_ns: at_ns });
-        let gate = Arc::new(Gate::new(worker.threads(), begin));
+        let gate = Arc::new(StartGate::new(worker.threads(), begin));
         for (thread, orders) in orders.iter_mut().take(worker.threads()).enumerate() {
             let read_machine = read_machine.filter(|_| thread == 0).cloned();
             let order = ShortOrder { length: lengths[*number], gate: Arc::clone(&gate), read_machine };

@@ -7,7 +7,7 @@ use crate::random::Random;
 use crate::{Job, Rw};
 
 /// The stream of a thread's I/Os. It goes on over slices.
-pub(crate) struct Source {
+pub(crate) struct IoSource {
     read_percent: u8,
     offsets: Offsets,
     random: Random,
@@ -24,8 +24,8 @@ pub(crate) struct Source {
     plain: bool,
 }
 
-impl Source {
-    pub(crate) fn new(job: &Job, offsets: Offsets, random: Random) -> Source {
+impl IoSource {
+    pub(crate) fn new(job: &Job, offsets: Offsets, random: Random) -> IoSource {
         let read_percent = match job.rw {
             Rw::Read | Rw::RandRead => 100,
             Rw::Write | Rw::RandWrite => 0,
@@ -33,7 +33,7 @@ impl Source {
             Rw::Rw | Rw::RandRw => job.rwmixread,
         };
         let plain = read_percent == 100 && offsets.is_even();
-        Source {
+        IoSource {
             read_percent,
             offsets,
             random,
@@ -165,15 +165,15 @@ mod tests {
     use crate::offsets::{Cursor, Region};
     use proptest::prelude::*;
 
-    fn source(job: Job, blocks: u64) -> Source {
+    fn source(job: Job, blocks: u64) -> IoSource {
         let region = Region { offset: 0, bs: job.bs, blocks: 100 };
         let offsets = Offsets::new(&job, region, Cursor::own(0));
-        let mut source = Source::new(&job, offsets, Random::new(job.randseed, 0));
+        let mut source = IoSource::new(&job, offsets, Random::new(job.randseed, 0));
         source.restart(blocks);
         source
     }
 
-    fn ops(source: &mut Source) -> Vec<Op> {
+    fn ops(source: &mut IoSource) -> Vec<Op> {
         std::iter::from_fn(|| source.next().map(|(op, _)| op)).collect()
     }
 

@@ -25,7 +25,7 @@ pub struct TargetSpec {
 /// How a slice ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Bound {
+pub enum SliceBound {
     /// After a window of so many nanoseconds behind the discarded start.
     Time {
         /// Length of the window.
@@ -46,7 +46,7 @@ pub enum Bound {
 #[serde(deny_unknown_fields)]
 pub struct SliceSpec {
     /// Its end.
-    pub bound: Bound,
+    pub bound: SliceBound,
     /// At least so many nanoseconds at the start are discarded (time-bound slices only); the
     /// worker takes the larger of this and twice its last time to drain.
     pub min_discard_ns: u64,
@@ -61,7 +61,7 @@ pub struct SliceSpec {
 
 impl SliceSpec {
     /// A slice of that bound that begins at once.
-    pub fn now(bound: Bound, min_discard_ns: u64, flush: bool) -> SliceSpec {
+    pub fn now(bound: SliceBound, min_discard_ns: u64, flush: bool) -> SliceSpec {
         SliceSpec { bound, min_discard_ns, flush, begin_ns: None }
     }
 }

@@ -36,15 +36,15 @@ pub(crate) struct Stamps {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counter {
     /// Where the rate is measured from.
-    first: Point,
+    first: ClockPoint,
     /// Where the line begins.
-    anchor: Point,
+    anchor: ClockPoint,
     /// Nanoseconds a tick, in units of 2^-32.
     rate: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Point {
+struct ClockPoint {
     ticks: u64,
     ns: u64,
 }
@@ -70,7 +70,7 @@ impl Stamps {
     /// Begins anew at CLOCK_MONOTONIC. A counter that has run apart from it, or that the kernel trusts no more, is not read again.
     pub(crate) fn anchor(&mut self) {
         self.counter =
-            self.counter.filter(|_| is_trusted()).and_then(|counter| counter.anchored(Point::now()?));
+            self.counter.filter(|_| is_trusted()).and_then(|counter| counter.anchored(ClockPoint::now()?));
     }
 
     /// The same, if the last time is so long ago.
@@ -96,12 +96,12 @@ impl Counter {
         if !is_invariant() || !is_trusted() {
             return None;
         }
-        let first = Point::now()?;
+        let first = ClockPoint::now()?;
         clock::wait_until(first.ns + OVER_NS);
-        Counter::through(first, Point::now()?)
+        Counter::through(first, ClockPoint::now()?)
     }
 
-    fn through(first: Point, now: Point) -> Option<Counter> {
+    fn through(first: ClockPoint, now: ClockPoint) -> Option<Counter> {
         let (ticks, ns) = (now.ticks.checked_sub(first.ticks)?, now.ns.checked_sub(first.ns)?);
         let rate = (u128::from(ns) << 32).checked_div(u128::from(ticks))?;
         Some(Counter { first, anchor: now, rate: u64::try_from(rate).ok().filter(|rate| *rate > 0)? })
@@ -109,7 +109,7 @@ impl Counter {
 
     /// With the line through where both clocks are now, if they have gone together so far: over all the time, and since the last anchor, as a step
     /// of one of them is lost in a mean over hours.
-    fn anchored(self, now: Point) -> Option<Counter> {
+    fn anchored(self, now: ClockPoint) -> Option<Counter> {
         let next = Counter::through(self.first, now)?;
         let agrees = |rate: u64| (rate as f64 / self.rate as f64 - 1.0).abs() <= APART;
         let since = now.ns.saturating_sub(self.anchor.ns);
@@ -125,13 +125,13 @@ impl Counter {
     }
 }
 
-impl Point {
-    fn now() -> Option<Point> {
+impl ClockPoint {
+    fn now() -> Option<ClockPoint> {
         let around = || {
             let before = clock::now();
             let ticks = ticks()?;
             let width = clock::now() - before;
-            Some((width, Point { ticks, ns: before + width / 2 }))
+            Some((width, ClockPoint { ticks, ns: before + width / 2 }))
         };
         (0..READINGS).map_while(|_| around()).min_by_key(|(width, _)| *width).map(|(_, point)| point)
     }
@@ -172,12 +172,12 @@ fn is_invariant() -> bool {
 mod tests {
     use super::*;
 
-    const START: Point = Point { ticks: 1_000, ns: 5_000_000 };
+    const START: ClockPoint = ClockPoint { ticks: 1_000, ns: 5_000_000 };
 
     #[test]
     fn ticks_become_nanoseconds_of_the_clock() {
         // 2.5 GHz, known after 20 ms.
-        let counter = Counter::through(START, Point { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
+        let counter = Counter::through(START, ClockPoint { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
         assert_eq!(counter.ns_at(50_001_000), 25_000_000);
         assert!(counter.ns_at(50_001_000 + 2_500_000_000).abs_diff(1_025_000_000) <= 1);
         assert_eq!(counter.ns_at(0), 25_000_000, "another processor's, a little behind");
@@ -188,18 +188,19 @@ mod tests {
 
     #[test]
     fn a_counter_that_runs_apart_is_not_read_again() {
-        let counter = Counter::through(START, Point { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
-        let after =
-            |ticks: u64, ns: u64| counter.anchored(Point { ticks: START.ticks + ticks, ns: START.ns + ns });
+        let counter = Counter::through(START, ClockPoint { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
+        let after = |ticks: u64, ns: u64| {
+            counter.anchored(ClockPoint { ticks: START.ticks + ticks, ns: START.ns + ns })
+        };
         assert!(after(2_500_000_000, 1_000_400_000).is_some(), "slewed by 400 ppm");
         assert_eq!(after(2_500_000_000, 1_002_000_000), None);
         assert_eq!(after(0, 1_000_000_000), None, "it stands");
-        let hour = Point { ticks: START.ticks + 9_000_000_000_000, ns: START.ns + 3_600_000_000_000 };
+        let hour = ClockPoint { ticks: START.ticks + 9_000_000_000_000, ns: START.ns + 3_600_000_000_000 };
         let later = counter.anchored(hour).unwrap();
-        let second = |ticks: u64| Point { ticks: hour.ticks + ticks, ns: hour.ns + 1_000_000_000 };
+        let second = |ticks: u64| ClockPoint { ticks: hour.ticks + ticks, ns: hour.ns + 1_000_000_000 };
         assert!(later.anchored(second(2_500_000_000)).is_some());
         assert_eq!(later.anchored(second(0)), None, "a second without it, in an hour that it kept");
-        assert_eq!(counter.anchored(Point { ticks: 0, ns: 1 << 40 }), None, "it went back");
+        assert_eq!(counter.anchored(ClockPoint { ticks: 0, ns: 1 << 40 }), None, "it went back");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) const FAILING_NS: u64 = 1_000_000_000;
 
 /// An I/O that came back.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CompletedIo {
     pub(crate) op: Op,
     pub(crate) offset: u64,
     /// Bytes asked for.
@@ -171,7 +171,7 @@ impl Tally {
 
     /// Counts one I/O, released at `now_ns`.
     #[inline(always)]
-    pub(crate) fn add(&mut self, ended: &Ended, now_ns: u64) {
+    pub(crate) fn add(&mut self, ended: &CompletedIo, now_ns: u64) {
         self.last_release_ns = Some(now_ns);
         if ended.result != ended.len as i32 {
             return self.add_failure(ended, now_ns);
@@ -197,7 +197,7 @@ impl Tally {
 
     /// The same of what is not as most: a sync, outside of the window, a long latency.
     #[inline(never)]
-    fn add_apart(&mut self, ended: &Ended, now_ns: u64, within: bool) {
+    fn add_apart(&mut self, ended: &CompletedIo, now_ns: u64, within: bool) {
         let latency_ns = now_ns.saturating_sub(ended.start_ns);
         let times = self.times(ended.start_ns, latency_ns, within);
         if ended.op.is_sync() {
@@ -262,7 +262,7 @@ impl Tally {
     }
 
     #[cold]
-    fn add_failure(&mut self, ended: &Ended, now_ns: u64) {
+    fn add_failure(&mut self, ended: &CompletedIo, now_ns: u64) {
         self.errors += 1;
         // It was in flight as others are, by the queue's own count.
         if !ended.op.is_sync() && self.window_ns.contains(&now_ns) {
@@ -275,7 +275,7 @@ impl Tally {
     }
 }
 
-fn words(ended: &Ended) -> String {
+fn words(ended: &CompletedIo) -> String {
     let (op, offset) = (ended.op.word(), ended.offset);
     if ended.op.is_sync() {
         return format!("{op}: {}", cause(ended.result));
@@ -294,8 +294,8 @@ fn cause(result: i32) -> std::io::Error {
 mod tests {
     use super::*;
 
-    fn ended(op: Op, result: i32) -> Ended {
-        Ended {
+    fn ended(op: Op, result: i32) -> CompletedIo {
+        CompletedIo {
             op,
             offset: 8192,
             len: if op.is_sync() { 0 } else { 4096 },
@@ -316,7 +316,7 @@ mod tests {
     fn only_the_window_counts_and_its_end_is_outside() {
         let mut tally = tally();
         for now in [999, 1000, 1999, 2000] {
-            tally.add(&Ended { start_ns: now - 900, ..ended(Op::Read, 4096) }, now);
+            tally.add(&CompletedIo { start_ns: now - 900, ..ended(Op::Read, 4096) }, now);
         }
         assert_eq!((tally.read.ios, tally.read.bytes), (2, 8192));
         assert_eq!(tally.read.latency.count(), 2);
@@ -330,7 +330,7 @@ mod tests {
         let mut tally = tally();
         let mut add = |start_ns: u64, now: u64| {
             let before = tally.read.latency.count();
-            tally.add(&Ended { start_ns, ..ended(Op::Read, 4096) }, now);
+            tally.add(&CompletedIo { start_ns, ..ended(Op::Read, 4096) }, now);
             tally.read.latency.count() > before
         };
         assert!(!add(300, 1900), "its like that began before the slice cannot be seen");
@@ -377,7 +377,7 @@ mod tests {
         let mut tally = Tally::new(&Job { rate_iops: Some(1), ..Job::default() });
         tally.clear();
         tally.begin(0, 1000..2000);
-        tally.add(&Ended { issued_ns: 1450, ..ended(Op::Read, 4096) }, 1500);
+        tally.add(&CompletedIo { issued_ns: 1450, ..ended(Op::Read, 4096) }, 1500);
         assert_eq!(
             (tally.served_ns, tally.service.max(), tally.read.latency.min()),
             (50, Some(50), Some(900))

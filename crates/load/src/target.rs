@@ -22,7 +22,7 @@ const USUAL_BLOCK: u64 = 512;
 
 /// A target that was looked at.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(crate) struct LoadTarget {
     path: PathBuf,
     writable: bool,
     block_device: bool,
@@ -42,21 +42,21 @@ struct Identity {
     special: (u32, u32),
 }
 
-impl Target {
+impl LoadTarget {
     /// Looks at a target without changing it.
     ///
     /// # Errors
     /// When it is not there, is no file or block device, or is shorter than `spec.bytes`.
-    pub(crate) fn inspect(spec: &TargetSpec) -> Result<Target, LoadError> {
+    pub(crate) fn inspect(spec: &TargetSpec) -> Result<LoadTarget, LoadError> {
         let path = spec.path.as_path();
         let seen = look(path).map_err(|errno| system("look at", path, errno.into()))?;
         let kind = kind_of(path, &seen)?;
-        let block_device = kind == Kind::BlockDevice;
+        let block_device = kind == TargetType::BlockDevice;
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let file = File::from(open(path, flags).map_err(|e| system("open", path, e.into()))?);
         let size = match (kind, spec.bytes) {
-            (Kind::Zero, Some(bytes)) if !spec.writable => bytes,
-            (Kind::Zero, _) => {
+            (TargetType::Zero, Some(bytes)) if !spec.writable => bytes,
+            (TargetType::Zero, _) => {
                 return Err(LoadError::Unfit(format!(
                     "{} has no end and is only read; hint: say how many bytes of it",
                     path.display()
@@ -71,7 +71,7 @@ impl Target {
                 path.display()
             )));
         }
-        Ok(Target {
+        Ok(LoadTarget {
             path: spec.path.clone(),
             writable: spec.writable,
             block_device,
@@ -93,7 +93,7 @@ impl Target {
     }
 
     /// Whether it is the same file, or the same device, under whatever names.
-    pub(crate) fn is_same(&self, other: &Target) -> bool {
+    pub(crate) fn is_same(&self, other: &LoadTarget) -> bool {
         match (self.block_device, other.block_device) {
             (true, true) => self.identity.special == other.identity.special,
             (false, false) => self.identity == other.identity,
@@ -271,7 +271,7 @@ fn identity(seen: &Statx) -> Identity {
 
 /// What a target is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TargetType {
     File,
     BlockDevice,
     /// /dev/zero: the kernel's quickest read, with nothing behind it. It measures generators.
@@ -281,11 +281,13 @@ enum Kind {
 /// Major and minor number of /dev/zero, fixed by the kernel (Documentation/admin-guide/devices.txt).
 const ZERO: (u32, u32) = (1, 5);
 
-fn kind_of(path: &Path, seen: &Statx) -> Result<Kind, LoadError> {
+fn kind_of(path: &Path, seen: &Statx) -> Result<TargetType, LoadError> {
     match FileType::from_raw_mode(u32::from(seen.stx_mode)) {
-        FileType::BlockDevice => Ok(Kind::BlockDevice),
-        FileType::RegularFile => Ok(Kind::File),
-        FileType::CharacterDevice if (seen.stx_rdev_major, seen.stx_rdev_minor) == ZERO => Ok(Kind::Zero),
+        FileType::BlockDevice => Ok(TargetType::BlockDevice),
+        FileType::RegularFile => Ok(TargetType::File),
+        FileType::CharacterDevice if (seen.stx_rdev_major, seen.stx_rdev_minor) == ZERO => {
+            Ok(TargetType::Zero)
+        }
         other => Err(LoadError::Unfit(format!(
             "{} is neither a regular file nor a block device, but {other:?}",
             path.display()
@@ -349,7 +351,7 @@ mod tests {
     #[test]
     fn the_region_is_whole_blocks_behind_the_offset() {
         let file = file_of(100_000);
-        let target = Target::inspect(&spec(file.path())).unwrap();
+        let target = LoadTarget::inspect(&spec(file.path())).unwrap();
         let mut job = buffered(4096);
         job.offset = 8192;
         let region = target.region(&job, 0).unwrap();
@@ -361,7 +363,7 @@ mod tests {
     #[test]
     fn a_region_that_does_not_fit_is_refused() {
         let file = file_of(100_000);
-        let target = Target::inspect(&spec(file.path())).unwrap();
+        let target = LoadTarget::inspect(&spec(file.path())).unwrap();
         let mut job = buffered(4096);
         job.size = Some(100_001);
         assert!(refusal(target.region(&job, 0)).contains("beyond the 100000 bytes"));
@@ -377,7 +379,7 @@ mod tests {
     #[test]
     fn each_thread_has_its_region_where_it_is_moved_on() {
         let file = file_of(100_000);
-        let target = Target::inspect(&spec(file.path())).unwrap();
+        let target = LoadTarget::inspect(&spec(file.path())).unwrap();
         let mut job = Job { numjobs: 3, offset: 4096, offset_increment: 40_960, ..buffered(4096) };
         let regions = target.regions(&job).unwrap();
         let shape: Vec<_> = regions.iter().map(|region| (region.offset, region.blocks)).collect();
@@ -399,9 +401,9 @@ mod tests {
         let file = file_of(100_000);
         let mut spec = spec(file.path());
         spec.bytes = Some(50_000);
-        assert_eq!(Target::inspect(&spec).unwrap().bytes, 50_000);
+        assert_eq!(LoadTarget::inspect(&spec).unwrap().bytes, 50_000);
         spec.bytes = Some(100_001);
-        assert!(refusal(Target::inspect(&spec)).contains("has 100000 bytes"));
+        assert!(refusal(LoadTarget::inspect(&spec)).contains("has 100000 bytes"));
     }
 
     #[test]
@@ -411,7 +413,7 @@ mod tests {
         let (soft, hard) = (folder.path().join("soft"), file.path().with_extension("hard"));
         std::os::unix::fs::symlink(file.path(), &soft).unwrap();
         std::fs::hard_link(file.path(), &hard).unwrap();
-        let inspect = |path: &Path| Target::inspect(&spec(path)).unwrap();
+        let inspect = |path: &Path| LoadTarget::inspect(&spec(path)).unwrap();
         let target = inspect(file.path());
         let same = [soft.as_path(), &hard, other.path()].map(|path| inspect(path).is_same(&target));
         std::fs::remove_file(hard).unwrap();
@@ -424,23 +426,23 @@ mod tests {
         let pipe = folder.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
         for path in [folder.path(), &pipe, Path::new("/dev/null")] {
-            assert!(refusal(Target::inspect(&spec(path))).contains("neither"), "{path:?}");
+            assert!(refusal(LoadTarget::inspect(&spec(path))).contains("neither"), "{path:?}");
         }
         let missing = folder.path().join("missing");
-        let words = refusal(Target::inspect(&spec(&missing)));
+        let words = refusal(LoadTarget::inspect(&spec(&missing)));
         assert!(words.starts_with("cannot look at") && words.contains("No such file"), "{words}");
     }
 
     #[test]
     fn zeros_are_read_as_far_as_is_said() {
         let zero = spec(Path::new("/dev/zero"));
-        assert!(refusal(Target::inspect(&zero)).contains("say how many bytes"));
+        assert!(refusal(LoadTarget::inspect(&zero)).contains("say how many bytes"));
         let some = TargetSpec { bytes: Some(1 << 20), ..zero };
-        let target = Target::inspect(&some).unwrap();
+        let target = LoadTarget::inspect(&some).unwrap();
         let region = target.region(&buffered(4096), 0).unwrap();
         assert_eq!(region.blocks, 256);
         target.probe(&buffered(4096), &target.open(&buffered(4096)).unwrap(), region).unwrap();
-        assert!(refusal(Target::inspect(&TargetSpec { writable: true, ..some })).contains("only read"));
+        assert!(refusal(LoadTarget::inspect(&TargetSpec { writable: true, ..some })).contains("only read"));
     }
 
     #[test]
@@ -448,7 +450,7 @@ mod tests {
         let file = file_of(100_000);
         let mut spec = spec(file.path());
         let job = Job { rw: Rw::RandRw, ..buffered(4096) };
-        let open = |spec: &TargetSpec| Target::inspect(spec).unwrap().open(&job);
+        let open = |spec: &TargetSpec| LoadTarget::inspect(spec).unwrap().open(&job);
         assert!(refusal(open(&spec)).contains("rw=randrw writes"));
         spec.writable = true;
         assert!(open(&spec).is_ok());
@@ -459,7 +461,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::fs::write(&path, [0; 8192]).unwrap();
-        let target = Target::inspect(&spec(&path)).unwrap();
+        let target = LoadTarget::inspect(&spec(&path)).unwrap();
         std::fs::write(folder.path().join("b"), [0; 8192]).unwrap();
         std::fs::rename(folder.path().join("b"), &path).unwrap();
         assert!(refusal(target.open(&buffered(4096))).contains("taken its place"));
@@ -468,7 +470,7 @@ mod tests {
     #[test]
     fn direct_wants_multiples_of_the_logical_block() {
         let file = file_of(100_000);
-        let mut target = Target::inspect(&spec(file.path())).unwrap();
+        let mut target = LoadTarget::inspect(&spec(file.path())).unwrap();
         target.direct_block = Some(4096);
         let mut job = Job { bs: 512, ..Job::default() };
         assert!(refusal(target.region(&job, 0)).contains("bs=512 is no multiple"));
@@ -484,7 +486,7 @@ mod tests {
     #[test]
     fn a_target_that_shrank_is_noticed_by_the_probe() {
         let file = file_of(100_000);
-        let target = Target::inspect(&spec(file.path())).unwrap();
+        let target = LoadTarget::inspect(&spec(file.path())).unwrap();
         let job = buffered(4096);
         let region = target.region(&job, 0).unwrap();
         let opened = target.open(&job).unwrap();

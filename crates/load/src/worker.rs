@@ -3,19 +3,19 @@
 //! any thread starts.
 
 use crate::buffer::Needs;
-use crate::crew::{self, Crew, Joined};
-use crate::engine::{self, Trial};
-use crate::gate::{Begin, Gate};
-use crate::lane::{FlushResult, LaneResult, Setup, SliceOrder, Stop};
-use crate::offsets::{Cursor, Shared};
+use crate::crew::{self, Joined, LoadCrew};
+use crate::engine::{self, EngineTrial};
+use crate::gate::{Begin, StartGate};
+use crate::lane::{FlushResult, LaneResult, Setup, SliceOrder, SliceStop};
+use crate::offsets::{Cursor, CursorShare};
 use crate::pace::{self, Pace, Schedule};
 use crate::seat::Seat;
 use crate::source::share_out;
-use crate::spec::{Bound, LoadError, SliceResult, SliceSpec, TargetSpec};
+use crate::spec::{LoadError, SliceBound, SliceResult, SliceSpec, TargetSpec};
 use crate::stamps::Stamps;
-use crate::target::Target;
+use crate::target::LoadTarget;
 use crate::transient::Transient;
-use crate::verify::{self, BackOrder, Found, Ledger, Verified};
+use crate::verify::{self, BackOrder, Ledger, Verified, VerifiedBlocks};
 use crate::{Chosen, EngineName, Hold, Job, Stamping, clock};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,11 +38,11 @@ const MAX_HOLD_NS: u64 = 60_000_000_000;
 pub struct Worker {
     chosen: Chosen,
     /// Shared with workers that were prepared beside this one.
-    crew: Arc<Mutex<Crew>>,
+    crew: Arc<Mutex<LoadCrew>>,
     /// Its lanes in the threads of the crew.
     lane: u32,
     /// In the order in which the threads go round them: thread i works on target i modulo their number.
-    targets: Vec<Target>,
+    targets: Vec<LoadTarget>,
     /// Block size of each thread's job.
     block_sizes: Vec<u64>,
     /// What each thread's job knows of what it wrote, where it verifies.
@@ -96,7 +96,7 @@ impl Worker {
         let ledgers = setups.iter().map(|setup| setup.ledger.clone()).collect();
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
         let shared = other.map(|other| &other.crew).filter(|crew| crew::lock(crew).suits(&setups));
-        let crew = shared.map_or_else(|| Arc::new(Mutex::new(Crew::new())), Arc::clone);
+        let crew = shared.map_or_else(|| Arc::new(Mutex::new(LoadCrew::new())), Arc::clone);
         let Joined { lane, lacks } =
             crew::lock(&crew).join(chosen.name.kind(), setups).map_err(|(thread, error)| {
                 inspected[thread % inspected.len()].system("start load threads on", error)
@@ -139,7 +139,7 @@ impl Worker {
         self.end_fsync
     }
 
-    pub(crate) fn crew(&self) -> &Arc<Mutex<Crew>> {
+    pub(crate) fn crew(&self) -> &Arc<Mutex<LoadCrew>> {
         &self.crew
     }
 
@@ -198,8 +198,8 @@ impl Worker {
             return Err(LoadError::Failing { errors, first });
         }
         match spec.bound {
-            Bound::Time { ns } => self.set_timed_window(&mut result, &lanes, discard_ns, ns),
-            Bound::Bytes { .. } => set_whole_window(&mut result, &lanes),
+            SliceBound::Time { ns } => self.set_timed_window(&mut result, &lanes, discard_ns, ns),
+            SliceBound::Bytes { .. } => set_whole_window(&mut result, &lanes),
         }
         if spec.flush || self.end_fsync {
             self.flush(&mut result)?;
@@ -242,8 +242,9 @@ impl Worker {
         };
         let parts = crew::lock(&self.crew).read_back(self.lane, orders, &mut watch)?;
         let whole = done.load(Ordering::Relaxed) == total;
-        let (load, back) =
-            parts.into_iter().fold((Found::default(), Found::default()), |(load, back), part| {
+        let (load, back) = parts
+            .into_iter()
+            .fold((VerifiedBlocks::default(), VerifiedBlocks::default()), |(load, back), part| {
                 (load.and(part.load), back.and(part.back))
             });
         let mut sizes: Vec<u64> = self.ledgers.iter().flatten().map(|ledger| ledger.bs).collect();
@@ -275,11 +276,11 @@ impl Worker {
 
     /// By how much a worker may be late and begin as if it were not: half of what is discarded, and where what was due meanwhile
     /// has to be worked off, a fifth. A slice by bytes begins when it does.
-    fn most_late_ns(&self, bound: Bound, discard_ns: u64) -> u64 {
+    fn most_late_ns(&self, bound: SliceBound, discard_ns: u64) -> u64 {
         match bound {
-            Bound::Time { .. } if self.paced => discard_ns / 5,
-            Bound::Time { .. } => discard_ns / 2,
-            Bound::Bytes { .. } => 0,
+            SliceBound::Time { .. } if self.paced => discard_ns / 5,
+            SliceBound::Time { .. } => discard_ns / 2,
+            SliceBound::Bytes { .. } => 0,
         }
     }
 
@@ -293,22 +294,22 @@ impl Worker {
 
     fn orders(
         &self,
-        bound: Bound,
+        bound: SliceBound,
         discard_ns: u64,
         begin: Option<Begin>,
     ) -> Result<Vec<SliceOrder>, LoadError> {
         let threads = self.block_sizes.len();
         let stops = match bound {
-            Bound::Time { ns: 0 } | Bound::Bytes { bytes: 0 } => {
+            SliceBound::Time { ns: 0 } | SliceBound::Bytes { bytes: 0 } => {
                 return Err(LoadError::Unfit("a slice of no length measures nothing".into()));
             }
-            Bound::Time { ns: window_ns } => vec![Stop::Time { discard_ns, window_ns }; threads],
-            Bound::Bytes { bytes } => {
+            SliceBound::Time { ns: window_ns } => vec![SliceStop::Time { discard_ns, window_ns }; threads],
+            SliceBound::Bytes { bytes } => {
                 let shares = share_out(bytes, &self.block_sizes);
-                shares.into_iter().map(Stop::Blocks).collect()
+                shares.into_iter().map(SliceStop::Blocks).collect()
             }
         };
-        let gate = Arc::new(Gate::new(threads, begin));
+        let gate = Arc::new(StartGate::new(threads, begin));
         let order = |stop| SliceOrder { stop, gate: gate.clone() };
         Ok(stops.into_iter().map(order).collect())
     }
@@ -383,12 +384,12 @@ fn set_whole_window(result: &mut SliceResult, lanes: &[LaneResult]) {
 }
 
 /// Looks at every target.
-fn inspect(specs: &[TargetSpec]) -> Result<Vec<Target>, LoadError> {
+fn inspect(specs: &[TargetSpec]) -> Result<Vec<LoadTarget>, LoadError> {
     if specs.is_empty() {
         return Err(LoadError::Unfit("there is no target".into()));
     }
     specs.iter().try_for_each(|spec| check_hold(spec.hold))?;
-    let targets = specs.iter().map(Target::inspect).collect::<Result<Vec<_>, _>>()?;
+    let targets = specs.iter().map(LoadTarget::inspect).collect::<Result<Vec<_>, _>>()?;
     for (at, target) in targets.iter().enumerate() {
         if let Some(twin) = targets[..at].iter().find(|twin| twin.is_same(target)) {
             return Err(LoadError::Unfit(format!(
@@ -402,15 +403,15 @@ fn inspect(specs: &[TargetSpec]) -> Result<Vec<Target>, LoadError> {
 }
 
 /// A job on each target.
-fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>, LoadError> {
-    let fit_one = |job: &'a Job, target: &'a Target| {
+fn fit<'a>(targets: &'a [LoadTarget], jobs: &'a [Job]) -> Result<Vec<Vec<EngineTrial<'a>>>, LoadError> {
+    let fit_one = |job: &'a Job, target: &'a LoadTarget| {
         let regions = target.regions(job)?;
         let file = target.open(job)?;
         target.probe(job, &file, regions[0])?;
         if job.rw.trims() {
             regions.iter().try_for_each(|region| target.check_trim(job, &file, *region))?;
         }
-        Ok(Trial { job, target, file, regions })
+        Ok(EngineTrial { job, target, file, regions })
     };
     jobs.iter().map(|job| targets.iter().map(|target| fit_one(job, target)).collect()).collect()
 }
@@ -419,7 +420,7 @@ fn fit<'a>(targets: &'a [Target], jobs: &'a [Job]) -> Result<Vec<Vec<Trial<'a>>>
 /// kept by the open file. Targets take turns, so that the first threads are one of each, and
 /// what does not divide evenly among threads differs by no more than a block between targets.
 fn setups(
-    fitted: &[Vec<Trial>],
+    fitted: &[Vec<EngineTrial>],
     ledgers: &[Vec<Option<Arc<Ledger>>>],
     engine: EngineName,
 ) -> Result<Vec<Setup>, LoadError> {
@@ -429,7 +430,7 @@ fn setups(
         let job = on_targets[0].job;
         let split = split(job, engine);
         for thread in 0..job.numjobs {
-            let shared: Vec<(Shared, Schedule)> = on_targets
+            let shared: Vec<(CursorShare, Schedule)> = on_targets
                 .iter()
                 .zip(&mut walks)
                 .map(|(_, walk)| (Cursor::shared(walk), Schedule::default()))
@@ -449,8 +450,8 @@ fn setups(
 /// One of the threads that make up one of fio's (the how manieth of numjobs) on a target: together they go through its region once, and
 /// keep one schedule.
 fn setup(
-    fitted: &Trial,
-    (shared, schedule): &(Shared, Schedule),
+    fitted: &EngineTrial,
+    (shared, schedule): &(CursorShare, Schedule),
     thread: u32,
     split: u32,
     stream: u64,

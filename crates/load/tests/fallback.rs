@@ -1,7 +1,7 @@
 //! What older kernels and forbidding containers refuse is done without: the calls are forbidden to a thread by a seccomp filter,
 //! which the load threads that it starts inherit.
 
-use iotax_load::{Bound, Chosen, EngineName, Hold, Job, LoadError, Rw, SliceSpec, TargetSpec, Worker};
+use iotax_load::{Chosen, EngineName, Hold, Job, LoadError, Rw, SliceBound, SliceSpec, TargetSpec, Worker};
 use std::path::Path;
 
 /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET | BPF_K` of linux/bpf_common.h.
@@ -42,7 +42,7 @@ fn chosen_without(
         forbid(calls);
         let job = Job { rw: Rw::RandRead, iodepth: 8, direct, ..Job::default() };
         let mut worker = Worker::prepare(&[target], &[job], engine)?;
-        let result = worker.slice(&SliceSpec::now(Bound::Bytes { bytes: 256 << 10 }, 0, false)).unwrap();
+        let result = worker.slice(&SliceSpec::now(SliceBound::Bytes { bytes: 256 << 10 }, 0, false)).unwrap();
         assert_eq!((result.read.ios, result.errors), (64, 0), "{:?}", result.first_error);
         Ok(worker.engine().clone())
     });

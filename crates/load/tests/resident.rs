@@ -3,7 +3,7 @@
 
 mod common;
 
-use iotax_load::{Bound, EngineName, Hold, Job, Rw, SliceSpec, TargetSpec, Worker};
+use iotax_load::{EngineName, Hold, Job, Rw, SliceBound, SliceSpec, TargetSpec, Worker};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
 use std::sync::Mutex;
@@ -56,7 +56,8 @@ fn file() -> tempfile::NamedTempFile {
 
 /// I/Os of a slice by bytes, and the allocations while it ran.
 fn allocations(worker: &mut Worker, bytes: u64) -> (u64, u64) {
-    let spec = SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 0, flush: false, begin_ns: None };
+    let spec =
+        SliceSpec { bound: SliceBound::Bytes { bytes }, min_discard_ns: 0, flush: false, begin_ns: None };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let result = worker.slice(&spec).unwrap();
     let after = ALLOCATIONS.load(Ordering::Relaxed);

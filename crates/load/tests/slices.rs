@@ -4,7 +4,7 @@
 mod common;
 
 use iotax_load::{
-    Bound, EngineName, Hold, Job, LoadError, ReadMachine, Rw, SeriesSpec, ShortLength, SliceResult,
+    EngineName, Hold, Job, LoadError, ReadMachine, Rw, SeriesSpec, ShortLength, SliceBound, SliceResult,
     SliceSpec, TargetSpec, Worker, run_series,
 };
 use std::fs::File;
@@ -17,17 +17,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const KIB: u64 = 1024;
 const MS: u64 = 1_000_000;
 
-const TIMED: SliceSpec =
-    SliceSpec { bound: Bound::Time { ns: 20 * MS }, min_discard_ns: 5 * MS, flush: false, begin_ns: None };
+const TIMED: SliceSpec = SliceSpec {
+    bound: SliceBound::Time { ns: 20 * MS },
+    min_discard_ns: 5 * MS,
+    flush: false,
+    begin_ns: None,
+};
 
 /// Latencies longer than the discarded start count where they begin and not where they end; so many at most have room in a slice.
 fn most_long(slots: u64, spec: &SliceSpec) -> u64 {
-    let Bound::Time { ns } = spec.bound else { return 0 };
+    let SliceBound::Time { ns } = spec.bound else { return 0 };
     slots * (1 + ns.div_ceil(spec.min_discard_ns))
 }
 
 fn by_bytes(bytes: u64) -> SliceSpec {
-    SliceSpec { bound: Bound::Bytes { bytes }, min_discard_ns: 5 * MS, flush: false, begin_ns: None }
+    SliceSpec { bound: SliceBound::Bytes { bytes }, min_discard_ns: 5 * MS, flush: false, begin_ns: None }
 }
 
 /// A file of zeros that are really there, so that no read meets a hole.
@@ -78,7 +82,7 @@ fn entropy(data: &[u8]) -> f64 {
 fn a_timed_slice_counts_its_window_with_every_engine() {
     let file = file_of(1024 * KIB);
     // Long enough that a busy machine does not keep both threads off the processor for all of it.
-    let bound = Bound::Time { ns: 200 * MS };
+    let bound = SliceBound::Time { ns: 200 * MS };
     let spec = SliceSpec { bound, min_discard_ns: 100 * MS, flush: false, begin_ns: None };
     for engine in
         [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio]
@@ -309,7 +313,7 @@ fn a_target_that_only_fails_ends_the_slice_with_the_reason() {
     let mut worker = worker(file.path(), &[job], EngineName::Sync).unwrap();
     file.as_file().set_len(0).unwrap();
     // An hour, were it not ended.
-    let hour = SliceSpec { bound: Bound::Time { ns: 3_600_000 * MS }, ..TIMED };
+    let hour = SliceSpec { bound: SliceBound::Time { ns: 3_600_000 * MS }, ..TIMED };
     match worker.slice(&hour) {
         Err(LoadError::Failing { errors, first }) => {
             assert!(errors >= 1000);
@@ -443,7 +447,7 @@ fn one_member_that_does_not_fit_refuses_all() {
 fn a_slice_of_no_length_is_refused() {
     let file = file_of(64 * KIB);
     let mut worker = worker(file.path(), &[buffered(Rw::Read)], EngineName::Null).unwrap();
-    let nothing = SliceSpec { bound: Bound::Time { ns: 0 }, ..TIMED };
+    let nothing = SliceSpec { bound: SliceBound::Time { ns: 0 }, ..TIMED };
     assert!(matches!(worker.slice(&nothing), Err(LoadError::Unfit(_))));
     assert!(matches!(worker.slice(&by_bytes(0)), Err(LoadError::Unfit(_))));
 }

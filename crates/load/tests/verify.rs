@@ -2,8 +2,8 @@
 
 mod common;
 
-use iotax_load::verify::{Found, Kind};
-use iotax_load::{Bound, EngineName, Hold, Job, LoadError, Rw, SliceSpec, TargetSpec, Verified, Worker};
+use iotax_load::verify::{BlockFault, VerifiedBlocks};
+use iotax_load::{EngineName, Hold, Job, LoadError, Rw, SliceBound, SliceSpec, TargetSpec, Verified, Worker};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
@@ -48,7 +48,7 @@ fn refusal(path: &Path, jobs: &[Job], engine: EngineName) -> String {
 }
 
 fn run(worker: &mut Worker, bytes: u64) {
-    let result = worker.slice(&SliceSpec::now(Bound::Bytes { bytes }, 0, true)).unwrap();
+    let result = worker.slice(&SliceSpec::now(SliceBound::Bytes { bytes }, 0, true)).unwrap();
     assert_eq!((result.errors, &result.first_error), (0, &None));
 }
 
@@ -57,7 +57,7 @@ fn read_back(worker: &mut Worker) -> Verified {
 }
 
 /// The one wrong block.
-fn only(found: &Found) -> (Kind, u64, &str) {
+fn only(found: &VerifiedBlocks) -> (BlockFault, u64, &str) {
     assert_eq!((found.wrong(), found.examples.len()), (1, 1), "{found:?}");
     let example = &found.examples[0];
     (example.kind, example.offset / BLOCK, &example.found)
@@ -130,17 +130,17 @@ fn whatever_is_changed_behind_its_back_is_found_and_named() {
         flipped[2000] ^= 1;
         let mut half = right.clone();
         half[2048..].copy_from_slice(&older[2048..]);
-        let cases: [(&[u8], Kind, &str); 6] = [
-            (&older, Kind::Lost, "sector 0: the older write 1"),
-            (&half, Kind::Lost, "sector 4: the older write 1"),
-            (&flipped, Kind::Torn, "sector 3: a wrong checksum"),
-            (&block(6), Kind::Misplaced, "sector 0: what was written to byte 24576, as write 2 there"),
+        let cases: [(&[u8], BlockFault, &str); 6] = [
+            (&older, BlockFault::Lost, "sector 0: the older write 1"),
+            (&half, BlockFault::Lost, "sector 4: the older write 1"),
+            (&flipped, BlockFault::Torn, "sector 3: a wrong checksum"),
+            (&block(6), BlockFault::Misplaced, "sector 0: what was written to byte 24576, as write 2 there"),
             (
                 &[7; 4096],
-                Kind::Foreign,
+                BlockFault::Foreign,
                 "sector 0: what this worker did not write, or nothing that it can be known by",
             ),
-            (&[0; 4096], Kind::Foreign, "sector 0: zeros"),
+            (&[0; 4096], BlockFault::Foreign, "sector 0: zeros"),
         ];
         for (data, kind, words) in cases {
             put(5, data);
@@ -167,7 +167,7 @@ fn another_workers_blocks_are_not_taken_for_ones_own() {
     let verified = read_back(&mut both);
     assert_eq!(
         only(&verified.back),
-        (Kind::Foreign, 2, "sector 0: what another worker or another run wrote")
+        (BlockFault::Foreign, 2, "sector 0: what another worker or another run wrote")
     );
     assert_eq!(verified.back.examples[0].target, two.path());
     // The next worker on the file knows nothing of what the first wrote, and does not ask for it.

@@ -1,7 +1,7 @@
 //! What layers in other places take: labs, which are guests that are up for the whole run, executors on hosts over SSH, and what is
 //! lacking there.
 
-use super::observer::Event;
+use super::observer::RunEvent;
 use super::places::{self, Places};
 use super::plan::{LabPlan, SetPlan};
 use super::prefixes::is_set_up;
@@ -169,7 +169,8 @@ impl Session<'_> {
         for guest in &plan.guests {
             let drives =
                 counted(u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)), "drive", "drives");
-            self.observer.tell(Event::Reaching { place: format!("the lab {} with {drives}", guest.place) });
+            self.observer
+                .tell(RunEvent::Reaching { place: format!("the lab {} with {drives}", guest.place) });
             let executor = places.reach_lab(guest, &run_id, self.stop)?;
             self.executor.add_place(&guest.place, executor);
             self.record_place(places, &guest.place)?;

@@ -1,8 +1,8 @@
 //! The baseline alone: in some rounds all other stacks that can be stopped (guests, by QMP) are. What the baseline then
 //! gains is what their being up takes from it, and would be hidden in every cost.
 
-use super::bench::Spot;
-use super::rounds::{Ended, Progress, Visit};
+use super::bench::SlicePosition;
+use super::rounds::{Visit, VisitEnd, WorkloadProgress};
 use anyhow::Result;
 use iotax_model::record::Purpose;
 use iotax_stats::alone::{Decision, decide};
@@ -20,13 +20,13 @@ pub const PART: f64 = 0.1;
 const SETTLES: Duration = Duration::from_millis(20);
 
 /// What came of it.
-pub enum Found {
+pub enum Interference {
     /// Go on.
     Fine,
     /// The baseline runs at this share of its rate beside the others.
     Disturbed(f64),
     /// It was cut short.
-    Ended(Ended),
+    Ended(VisitEnd),
 }
 
 impl Visit<'_> {
@@ -34,15 +34,15 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// When a guest cannot be stopped or does not go on, and as any slice.
-    pub(super) fn alone(&mut self, progress: &mut Progress) -> Result<Found> {
+    pub(super) fn alone(&mut self, progress: &mut WorkloadProgress) -> Result<Interference> {
         let ready = self.bench.ready;
         let Some(worker) = ready.iter().position(|ready| ready.index == self.baseline) else {
-            return Ok(Found::Fine);
+            return Ok(Interference::Fine);
         };
         let others = self.bench.places.stoppable();
         let others: Vec<Place> = others.into_iter().filter(|place| !ready[worker].is_in(place)).collect();
         if others.is_empty() {
-            return Ok(Found::Fine);
+            return Ok(Interference::Fine);
         }
         let names: Vec<String> = others.iter().map(Place::to_string).collect();
         self.say(format!("the baseline alone: {} stopped in turn", names.join(", ")));
@@ -52,36 +52,36 @@ impl Visit<'_> {
         while rounds.len() < MOST_ROUNDS && self.bench.spent_s - began_s < most_s {
             match self.alone_round(progress, worker, &others, &mut schedule)? {
                 Ok(round) => rounds.push(round),
-                Err(ended) => return Ok(Found::Ended(ended)),
+                Err(ended) => return Ok(Interference::Ended(ended)),
             }
             match decide(&rounds, self.measure.precision) {
-                Decision::Disturbed { found } => return Ok(Found::Disturbed(found.ratio)),
-                Decision::Fine => return Ok(Found::Fine),
+                Decision::Disturbed { found } => return Ok(Interference::Disturbed(found.ratio)),
+                Decision::Fine => return Ok(Interference::Fine),
                 Decision::Undecided => {}
             }
         }
-        Ok(Found::Fine)
+        Ok(Interference::Fine)
     }
 
     /// Work a second alone and beside the others, of two slices each in random order and its mirror.
     fn alone_round(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         worker: usize,
         others: &[Place],
         schedule: &mut Schedule,
-    ) -> Result<Result<(f64, f64), Ended>> {
+    ) -> Result<Result<(f64, f64), VisitEnd>> {
         let bound = self.bound(progress, 1);
         if self.bench.would_exceed(bound, 4) {
-            return Ok(Err(Ended::MaxWritten));
+            return Ok(Err(VisitEnd::MaxWritten));
         }
         let mut sums = [(0.0, 0.0); 2];
         for (position, beside) in schedule.round(2).into_iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(Ended::Interrupted));
+                return Ok(Err(VisitEnd::Interrupted));
             }
             let purpose = if beside == 1 { Purpose::Beside } else { Purpose::Alone };
-            let spot = Spot { round: progress.next_round, position, purpose };
+            let spot = SlicePosition { round: progress.next_round, position, purpose };
             if purpose == Purpose::Alone {
                 self.bench.places.stop_running(others)?;
             } else {

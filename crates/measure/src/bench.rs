@@ -4,29 +4,29 @@
 use super::clusters::Watched;
 use super::far_end::{self, FarEnd};
 use super::matched;
-use super::observer::{Event, Observer};
+use super::observer::{Observer, RunEvent};
 use super::places::{Places, Reached, runs_apart};
 use super::series::ServedApart;
 use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, CommonSlice, Together};
 use super::traffic::{PlaceReadings, Traffic};
-use super::turns::Turns;
+use super::turns::ClockTurns;
 use anyhow::{Result, ensure};
-use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Transient};
+use iotax_load::{Histogram, Job, SliceBound, SliceResult, SliceSpec, TargetSpec, Transient};
 use iotax_model::record::DeviceReading;
 use iotax_model::record::{
-    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
-    ThreadId, Value, Warning, WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, IO_ERRORS, Purpose, QuiesceGate, RunRecord, STOPPED, SampleValue,
+    Slice, SliceSample, ThreadId, Warning, WorkerUp,
 };
 use iotax_model::scenario::{Engine, Workload};
 use iotax_probe::net::Exchange;
-use iotax_probe::{ProbeSpec, Unit};
-use iotax_stats::rounds::Part;
+use iotax_probe::{ProbeSpec, ProbeUnit};
+use iotax_stats::rounds::RoundPart;
 use iotax_steps::state::ArrayState;
-use iotax_steps::stops::Stop;
+use iotax_steps::stops::ProcessStop;
 use iotax_steps::threads::ServingThread;
-use iotax_steps::wire::message::{Ran, Request, Response};
+use iotax_steps::wire::message::{Ran, Response, WireRequest};
 use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
 use iotax_steps::{Place, engine};
 use iotax_store::Writer;
@@ -65,7 +65,7 @@ pub struct Ready {
     /// Name of the stack.
     pub stack: String,
     /// Where the load runs: one place, or several that begin every slice at one time.
-    pub members: Vec<Member>,
+    pub members: Vec<LoadedMember>,
     /// The load generator, where the stack names another than the workload's.
     pub engine: Option<Engine>,
     /// The paths that the quiesce gate watches on the host.
@@ -82,14 +82,14 @@ pub struct Ready {
 
 /// A place that a stack is loaded in.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct LoadedMember {
     /// Which.
     pub place: Place,
     /// What the load works on there; all members of an `each([..])` at once.
     pub targets: Vec<TargetSpec>,
 }
 
-impl Member {
+impl LoadedMember {
     fn path(&self, target: usize) -> String {
         self.targets.get(target).map(|target| target.path.display().to_string()).unwrap_or_default()
     }
@@ -126,7 +126,7 @@ pub struct Bench<'a> {
     /// Seconds of all slices so far, with what is discarded, drained and waited for before them.
     pub spent_s: f64,
     /// Of workers in several places, what is known of how they begin.
-    pub starts: BTreeMap<usize, Start>,
+    pub starts: BTreeMap<usize, CommonStart>,
     /// Of every place, its clock as it was compared last.
     pub clocks: BTreeMap<Place, ClockReading>,
     /// Its workers that are prepared.
@@ -144,13 +144,13 @@ pub struct Bench<'a> {
     /// How the rates of its workers began in short slices.
     pub transients: BTreeMap<usize, Transient>,
     /// How they take turns.
-    pub turns: Turns,
+    pub turns: ClockTurns,
     /// How often workers were placed anew.
     pub placed: u64,
     /// Workers of this offer as they are in the record.
     pub recorded: Vec<WorkerUp>,
     /// How long iotax itself was stopped since then.
-    pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
+    pub stops: &'a dyn Fn(Instant) -> Option<ProcessStop>,
 }
 
 /// What the members of a stack are offered.
@@ -166,14 +166,14 @@ pub enum Offered {
 
 /// How the places of one worker begin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Start {
+pub struct CommonStart {
     /// How long the slowest of them took last to empty its queue.
     drain_ns: u64,
     /// The discarded start with which all of them were in time, where the least was too short.
     learned_ns: u64,
 }
 
-impl Start {
+impl CommonStart {
     /// The least start of a try. Who is late by a part of it is in time: a longer one where places wait for processors.
     fn tried_ns(&self, least_ns: u64, attempt: u32) -> u64 {
         let longer_ns = self.learned_ns.max(least_ns).saturating_mul(1 << attempt);
@@ -188,7 +188,7 @@ impl Start {
 }
 
 /// A slice that was run.
-pub struct Done {
+pub struct SliceOutcome {
     /// What the worker says.
     pub result: SliceResult,
     /// What a network probe saw beside it.
@@ -203,7 +203,7 @@ pub struct Done {
     threads_ns: Option<f64>,
     /// Readings of the devices below the load, before and after the slice.
     pub(super) devices: PlaceReadings,
-    gate: Option<Gate>,
+    gate: Option<QuiesceGate>,
     run_again: u32,
     /// As in the record.
     short_slices: u32,
@@ -224,7 +224,7 @@ pub(super) struct Slices {
 
 /// Where a slice belongs in the record.
 #[derive(Clone, Copy, Debug)]
-pub struct Spot {
+pub struct SlicePosition {
     /// Number of the round.
     pub round: u32,
     /// Position in it.
@@ -233,19 +233,19 @@ pub struct Spot {
     pub purpose: Purpose,
 }
 
-impl Done {
+impl SliceOutcome {
     /// All slices of a stack in a series as one; with what its engine computed, and its guest.
     pub(super) fn of_series(
         result: SliceResult,
         cpu: Option<CpuTimes>,
         computed: ServedApart,
         short_slices: u32,
-    ) -> Done {
+    ) -> SliceOutcome {
         let kernel_ns = cpu.and_then(|cpu| cpu.kernel_threads_ns);
         let threads_ns = kernel_ns.zip(computed.programs_ns).map(|(kernel_ns, programs_ns)| {
             (kernel_ns + result.cpu_user_ns + result.cpu_system_ns) as f64 + programs_ns
         });
-        Done {
+        SliceOutcome {
             result,
             exchange: None,
             together: None,
@@ -263,10 +263,10 @@ impl Done {
     }
 
     /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal bytes.
-    pub fn part(&self, stack: usize, by_bytes: bool) -> Part {
+    pub fn part(&self, stack: usize, by_bytes: bool) -> RoundPart {
         let all = self.result.directions();
         let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();
-        Part { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
+        RoundPart { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
     }
 
     /// Bytes that were read and written, and the seconds of the window.
@@ -276,14 +276,14 @@ impl Done {
     }
 
     /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in seconds.
-    pub fn latency_part(&self, stack: usize) -> Part {
+    pub fn latency_part(&self, stack: usize) -> RoundPart {
         let sum = |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
         let latencies = self.result.directions().map(|one| &one.latency);
         let (count, ns): (u64, f64) = (
             latencies.iter().map(|latency| latency.count()).sum(),
             latencies.iter().map(|latency| sum(latency)).sum(),
         );
-        Part { stack, amount: count as f64, seconds: ns / 1e9 }
+        RoundPart { stack, amount: count as f64, seconds: ns / 1e9 }
     }
 
     /// Seconds of the flush behind it; 0 where there was none.
@@ -339,9 +339,9 @@ impl Bench<'_> {
         let ready = &self.ready[worker];
         let (number, engine) = (worker as u32, self.engine_of(ready));
         let probes = self.probes(worker)?;
-        let members: Vec<Member> = self.members(worker).cloned().collect();
+        let members: Vec<LoadedMember> = self.members(worker).cloned().collect();
         let all: Vec<&Place> = members.iter().map(|member| &member.place).collect();
-        let jobs = |member: &Member| self.own_jobs(worker, self.jobs(member.targets.len() * all.len()));
+        let jobs = |member: &LoadedMember| self.own_jobs(worker, self.jobs(member.targets.len() * all.len()));
         let share = members.iter().map(jobs);
         let share: Vec<Vec<Job>> = share.collect();
         // Side by side: opening files and allocating takes a host its time.
@@ -378,7 +378,7 @@ impl Bench<'_> {
             };
             // One that is placed anew is as the one before.
             if !self.recorded.contains(&up) {
-                self.store.append(&Record::Worker(up.clone()))?;
+                self.store.append(&RunRecord::Worker(up.clone()))?;
                 self.recorded.push(up);
             }
         }
@@ -396,7 +396,7 @@ impl Bench<'_> {
     }
 
     /// Where a worker is, without places that are lost.
-    pub(super) fn members(&self, worker: usize) -> impl Iterator<Item = &Member> {
+    pub(super) fn members(&self, worker: usize) -> impl Iterator<Item = &LoadedMember> {
         self.ready[worker].members.iter().filter(|member| !self.places.is_lost(&member.place))
     }
 
@@ -476,7 +476,7 @@ impl Bench<'_> {
             *wrong = wrong.take().or(apart.map(|apart| runs_apart(&place, apart)));
             if !place.is_host() {
                 let workload = Some(self.workload.name.clone());
-                self.store.append(&Record::Clocks(Clocks { visit, set, workload, place, from, to }))?;
+                self.store.append(&RunRecord::Clocks(Clocks { visit, set, workload, place, from, to }))?;
             }
         }
         Ok(())
@@ -507,9 +507,9 @@ impl Bench<'_> {
     }
 
     /// Whether so many slices would write more than the user allows. Those that write have a bound in bytes.
-    pub fn would_exceed(&self, bound: Bound, slices: u64) -> bool {
+    pub fn would_exceed(&self, bound: SliceBound, slices: u64) -> bool {
         let bytes = match bound {
-            Bound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
+            SliceBound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
             _ => 0,
         };
         self.allowance.is_some_and(|left| bytes > left)
@@ -523,10 +523,10 @@ impl Bench<'_> {
     pub fn record(
         &mut self,
         worker: usize,
-        bound: Bound,
-        spot: Spot,
+        bound: SliceBound,
+        spot: SlicePosition,
         observer: &mut dyn Observer,
-    ) -> Result<Done> {
+    ) -> Result<SliceOutcome> {
         let stack = self.ready[worker].index;
         self.store.present()?;
         for _ in 0..TRIES {
@@ -539,7 +539,7 @@ impl Bench<'_> {
             let done = self.slice(worker, bound, spot, observer)?;
             let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
             let kept = behind.as_ref().is_none_or(|behind| behind.is_kept);
-            let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
+            let spot = if kept { spot } else { SlicePosition { purpose: Purpose::OutOfState, ..spot } };
             self.store_slice(worker, &done, spot, behind.as_ref().map(|behind| &behind.state))?;
             self.traffic.add(worker, &done.result, &done.devices);
             if let Some((conf, status)) = behind.and_then(|behind| behind.cluster) {
@@ -563,10 +563,10 @@ impl Bench<'_> {
     fn slice(
         &mut self,
         worker: usize,
-        bound: Bound,
-        spot: Spot,
+        bound: SliceBound,
+        spot: SlicePosition,
         observer: &mut dyn Observer,
-    ) -> Result<Done> {
+    ) -> Result<SliceOutcome> {
         let (mut attempt, mut stopped) = (0, 0);
         loop {
             let (began, spent_s) = (Instant::now(), self.spent_s);
@@ -577,7 +577,7 @@ impl Bench<'_> {
             if attempt > 0 || stopped > 0 {
                 self.traffic.interrupt();
             }
-            let done = Done { run_again: attempt, ..tried };
+            let done = SliceOutcome { run_again: attempt, ..tried };
             if let Some(stop) = (self.stops)(began).filter(|_| done.result.errors == 0) {
                 // The stop itself is part of no budget.
                 self.spent_s = spent_s + began.elapsed().saturating_sub(stop.counted).as_secs_f64();
@@ -601,13 +601,13 @@ impl Bench<'_> {
             }
             if attempt > 1 {
                 let what = format!("{}: {}", self.ready[worker].stack, together.why_again(attempt));
-                observer.tell(Event::Phase { what });
+                observer.tell(RunEvent::Phase { what });
             }
         }
     }
 
     /// A slice that a stop of iotax overlaps is not recorded, but named.
-    pub(super) fn leave_out(&mut self, worker: usize, spot: Spot, stop: Stop) -> Result<()> {
+    pub(super) fn leave_out(&mut self, worker: usize, spot: SlicePosition, stop: ProcessStop) -> Result<()> {
         let (stack, visit) = (self.ready[worker].stack.clone(), self.visit);
         let text = format!(
             "iotax itself was stopped for {} (a signal, a suspend, a paused machine) while it measured {stack}: slice {} of round {} \
@@ -618,7 +618,7 @@ impl Bench<'_> {
             self.workload.name
         );
         let warning = Warning { kind: STOPPED.into(), subject: stack, text };
-        Ok(self.store.append(&Record::Warning(warning))?)
+        Ok(self.store.append(&RunRecord::Warning(warning))?)
     }
 
     pub(super) fn never_left_alone(&self, worker: usize) -> Failed {
@@ -632,10 +632,10 @@ impl Bench<'_> {
     fn attempt(
         &mut self,
         worker: usize,
-        bound: Bound,
+        bound: SliceBound,
         attempt: u32,
         observer: &mut dyn Observer,
-    ) -> Result<Done> {
+    ) -> Result<SliceOutcome> {
         let began = Instant::now();
         let writes = self.workload.writes();
         let gate = if writes { self.gate(worker)? } else { None };
@@ -662,7 +662,7 @@ impl Bench<'_> {
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done {
+        Ok(SliceOutcome {
             result,
             exchange,
             together,
@@ -679,10 +679,11 @@ impl Bench<'_> {
     }
 
     /// What the threads that serve a stack's I/O have computed so far; those that have ended report nothing any more.
-    fn serving(&mut self, worker: usize) -> Result<BTreeMap<(Place, ThreadId), Served>> {
+    fn serving(&mut self, worker: usize) -> Result<BTreeMap<(Place, ThreadId), ServedTime>> {
         let mut all = BTreeMap::new();
         for (place, threads) in &self.ready[worker].serving {
-            let asked = Request::ThreadTimes { threads: threads.iter().map(|thread| thread.id).collect() };
+            let asked =
+                WireRequest::ThreadTimes { threads: threads.iter().map(|thread| thread.id).collect() };
             let reached = self.places.get(place)?;
             let (at_ns, told) = match reached.ask(asked, QUICK_LIMIT)? {
                 Response::ThreadTimes { at_ns, ns } => (at_ns, ns),
@@ -691,14 +692,14 @@ impl Bench<'_> {
             let known = threads.iter().zip(told).filter_map(|(thread, ns)| Some((thread, ns?)));
             all.extend(known.map(|(thread, ns)| {
                 let ServingThread { polls, is_vcpu, is_kernel, .. } = *thread;
-                ((place.clone(), thread.id), Served { at_ns, ns, polls, is_vcpu, is_kernel })
+                ((place.clone(), thread.id), ServedTime { at_ns, ns, polls, is_vcpu, is_kernel })
             }));
         }
         Ok(all)
     }
 
     /// The same of all workers.
-    pub(super) fn serving_of_all(&mut self) -> Result<Vec<BTreeMap<(Place, ThreadId), Served>>> {
+    pub(super) fn serving_of_all(&mut self) -> Result<Vec<BTreeMap<(Place, ThreadId), ServedTime>>> {
         (0..self.ready.len()).map(|worker| self.serving(worker)).collect()
     }
 
@@ -721,7 +722,7 @@ impl Bench<'_> {
     fn run(
         &mut self,
         worker: usize,
-        bound: Bound,
+        bound: SliceBound,
         flush: bool,
         attempt: u32,
         observer: &mut dyn Observer,
@@ -746,10 +747,10 @@ impl Bench<'_> {
             let devices = vec![ran.devices.clone()];
             return Ok(Slices { ran, host_cpu, together: None, devices });
         }
-        let members: Vec<Member> = self.members(worker).cloned().collect();
+        let members: Vec<LoadedMember> = self.members(worker).cloned().collect();
         let mut in_vain = 0;
         let of_times =
-            self.workload.probe.as_ref().is_some_and(|probe| matches!(probe.unit(), Ok(Unit::Time(_))));
+            self.workload.probe.as_ref().is_some_and(|probe| matches!(probe.unit(), Ok(ProbeUnit::Time(_))));
         let asked = CommonSlice { worker: worker as u32, spec, attempt, on_host, of_times };
         let slices = together::slice(self.places, &members, &asked, &mut in_vain, &mut overdue);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(in_vain));
@@ -761,10 +762,10 @@ impl Bench<'_> {
 
     /// Waits until what the last write slice left is on the disk: in the place of the load, and on
     /// this host below it. `None`: no place tells.
-    fn gate(&mut self, worker: usize) -> Result<Option<Gate>> {
+    fn gate(&mut self, worker: usize) -> Result<Option<QuiesceGate>> {
         let ready = &self.ready[worker];
-        let mut worst: Option<Gate> = None;
-        let of = |member: &Member| {
+        let mut worst: Option<QuiesceGate> = None;
+        let of = |member: &LoadedMember| {
             (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
         };
         let mut asked: Vec<(Place, Vec<PathBuf>)> = self.members(worker).map(of).collect();
@@ -772,13 +773,13 @@ impl Bench<'_> {
             asked.push((Place::Host, ready.owed.clone()));
         }
         for (place, paths) in asked {
-            let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
+            let request = WireRequest::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
             let place = self.places.get(&place)?;
             if !place.tells_what_is_owed {
                 continue;
             }
             match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
-                Response::Gate(gate) => worst = Some(worst.unwrap_or(Gate::NOTHING_OWED).and(gate)),
+                Response::Gate(gate) => worst = Some(worst.unwrap_or(QuiesceGate::NOTHING_OWED).and(gate)),
                 other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
             }
         }
@@ -799,7 +800,7 @@ impl Bench<'_> {
         let words = if goes_on { "; the run goes on (continue_on_error)" } else { "" };
         let text =
             format!("{} I/Os failed or came back short on {stack}; the first: {first}{words}", result.errors);
-        self.store.append(&Record::Warning(Warning {
+        self.store.append(&RunRecord::Warning(Warning {
             kind: IO_ERRORS.into(),
             subject: stack,
             text: text.clone(),
@@ -811,8 +812,8 @@ impl Bench<'_> {
     pub(super) fn store_slice(
         &mut self,
         worker: usize,
-        done: &Done,
-        spot: Spot,
+        done: &SliceOutcome,
+        spot: SlicePosition,
         state: Option<&ArrayState>,
     ) -> Result<()> {
         let ready = self.ready[worker].clone();
@@ -822,9 +823,11 @@ impl Bench<'_> {
             _ => 0,
         };
         let mut samples = self.samples(&done.result)?;
-        let engine = done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, Value::Value(ns)));
+        let engine =
+            done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
         samples.extend(engine);
-        let threads = done.threads_ns.map(|ns| sample("threads.cpu", "ns", Better::Lower, Value::Value(ns)));
+        let threads =
+            done.threads_ns.map(|ns| sample("threads.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
         samples.extend(threads);
         samples.extend(done.exchange.iter().flat_map(far_end::samples));
         let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
@@ -863,10 +866,10 @@ impl Bench<'_> {
             run_again: done.run_again,
             parts,
         };
-        Ok(self.store.append(&Record::Slice(slice))?)
+        Ok(self.store.append(&RunRecord::Slice(slice))?)
     }
 
-    fn samples(&mut self, result: &SliceResult) -> Result<Vec<Sample>> {
+    fn samples(&mut self, result: &SliceResult) -> Result<Vec<SliceSample>> {
         let mut samples = Vec::new();
         for (name, direction) in [("read", &result.read), ("write", &result.write), ("trim", &result.trim)] {
             if direction.ios == 0 {
@@ -876,45 +879,50 @@ impl Bench<'_> {
                 &format!("{name}.ios"),
                 "1",
                 Better::Higher,
-                Value::Value(direction.ios as f64),
+                SampleValue::Value(direction.ios as f64),
             ));
             samples.push(sample(
                 &format!("{name}.bytes"),
                 "B",
                 Better::Higher,
-                Value::Value(direction.bytes as f64),
+                SampleValue::Value(direction.bytes as f64),
             ));
             let at = self.store.histogram(&direction.latency)?;
-            samples.push(sample(&format!("{name}.latency"), "ns", Better::Lower, Value::Histogram(at)));
+            samples.push(sample(&format!("{name}.latency"), "ns", Better::Lower, SampleValue::Histogram(at)));
         }
         if result.sync_latency.count() > 0 {
             let at = self.store.histogram(&result.sync_latency)?;
-            samples.push(sample("sync.latency", "ns", Better::Lower, Value::Histogram(at)));
+            samples.push(sample("sync.latency", "ns", Better::Lower, SampleValue::Histogram(at)));
         }
         for (name, histogram) in [("reap_gap", &result.reap_gap), ("service.latency", &result.service)] {
             if histogram.count() > 0 {
                 let at = self.store.histogram(histogram)?;
-                samples.push(sample(name, "ns", Better::Lower, Value::Histogram(at)));
+                samples.push(sample(name, "ns", Better::Lower, SampleValue::Histogram(at)));
             }
         }
         if result.in_flight_ns > 0 {
             // Both are sums over I/Os: of the queue's own count, and of each I/O's time.
             let (in_flight, served) = (result.in_flight_ns as f64, result.served_ns as f64);
-            samples.push(sample("in_flight", "ns", Better::Higher, Value::Value(in_flight)));
-            samples.push(sample("served", "ns", Better::Lower, Value::Value(served)));
+            samples.push(sample("in_flight", "ns", Better::Higher, SampleValue::Value(in_flight)));
+            samples.push(sample("served", "ns", Better::Lower, SampleValue::Value(served)));
         }
         if let Some(flush_ns) = result.flush_ns {
-            samples.push(sample("flush", "ns", Better::Lower, Value::Value(flush_ns as f64)));
+            samples.push(sample("flush", "ns", Better::Lower, SampleValue::Value(flush_ns as f64)));
         }
-        samples.push(sample("cpu.user", "ns", Better::Lower, Value::Value(result.cpu_user_ns as f64)));
-        samples.push(sample("cpu.system", "ns", Better::Lower, Value::Value(result.cpu_system_ns as f64)));
+        samples.push(sample("cpu.user", "ns", Better::Lower, SampleValue::Value(result.cpu_user_ns as f64)));
+        samples.push(sample(
+            "cpu.system",
+            "ns",
+            Better::Lower,
+            SampleValue::Value(result.cpu_system_ns as f64),
+        ));
         Ok(samples)
     }
 }
 
 /// What a thread that serves I/O has computed at a time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Served {
+pub(super) struct ServedTime {
     at_ns: u64,
     ns: u64,
     polls: bool,
@@ -922,7 +930,7 @@ pub(super) struct Served {
     is_kernel: bool,
 }
 
-impl Served {
+impl ServedTime {
     pub(super) fn is_of_program(&self) -> bool {
         !self.is_vcpu && !self.is_kernel
     }
@@ -941,8 +949,8 @@ pub(super) enum ServedBy {
 
 /// What the threads computed during a series that serve one worker alone; `None` where some of them serve others too.
 pub(super) fn served_apart(
-    before: &[BTreeMap<(Place, ThreadId), Served>],
-    after: &[BTreeMap<(Place, ThreadId), Served>],
+    before: &[BTreeMap<(Place, ThreadId), ServedTime>],
+    after: &[BTreeMap<(Place, ThreadId), ServedTime>],
     lasted_ns: &[u64],
     which: ServedBy,
 ) -> Vec<Option<f64>> {
@@ -962,8 +970,8 @@ fn overdue<'a>(
     observer: &'a mut dyn Observer,
 ) -> impl FnMut(Duration) + 'a {
     let length = match spec.bound {
-        Bound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
-        Bound::Bytes { .. } => Duration::ZERO,
+        SliceBound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
+        SliceBound::Bytes { .. } => Duration::ZERO,
     };
     overdue_after(stack, length, slice_limit(spec), observer)
 }
@@ -984,7 +992,7 @@ pub(super) fn overdue_after<'a>(
                 "{what}: a slice has not ended after {so_far} s: it hangs or is very slow; iotax ends the run after \
                  {limit} s"
             );
-            observer.tell(Event::Warning { text });
+            observer.tell(RunEvent::Warning { text });
         }
     }
 }
@@ -992,18 +1000,18 @@ pub(super) fn overdue_after<'a>(
 /// What threads computed for a slice that lasted so long: of one that polls its share of that time, since it also polls while a
 /// slice is prepared. `None`: no thread reports it.
 fn served_ns<K: Ord>(
-    before: &BTreeMap<K, Served>,
-    after: &BTreeMap<K, Served>,
+    before: &BTreeMap<K, ServedTime>,
+    after: &BTreeMap<K, ServedTime>,
     lasted_ns: u64,
     which: ServedBy,
 ) -> Option<f64> {
-    let of = |(thread, to): (&K, &Served)| {
+    let of = |(thread, to): (&K, &ServedTime)| {
         let from = before.get(thread)?;
         let (ns, passed) = (to.ns.saturating_sub(from.ns) as f64, to.at_ns.saturating_sub(from.at_ns));
         let share = if to.polls { lasted_ns as f64 / passed.max(1) as f64 } else { 1.0 };
         Some(ns * share)
     };
-    let is_wanted = |to: &Served| match which {
+    let is_wanted = |to: &ServedTime| match which {
         ServedBy::Engine => !to.is_vcpu,
         ServedBy::Program => to.is_of_program(),
         ServedBy::Guest => true,
@@ -1013,13 +1021,13 @@ fn served_ns<K: Ord>(
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
-pub(super) fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
-    Sample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
+pub(super) fn sample(metric: &str, unit: &str, better: Better, value: SampleValue) -> SliceSample {
+    SliceSample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
 }
 
 /// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
 pub(super) fn cpu_times(place: &mut Reached) -> Result<Option<CpuTimes>> {
-    match place.peer.call(Request::CpuTimes, QUICK_LIMIT) {
+    match place.peer.call(WireRequest::CpuTimes, QUICK_LIMIT) {
         Ok(Response::CpuTimes(times)) => Ok(Some(times)),
         Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
         Err(_) if place.peer.is_usable() => Ok(None),
@@ -1033,26 +1041,27 @@ mod tests {
 
     #[test]
     fn a_slice_that_is_overdue_is_reported_once() {
-        struct Told(Vec<Event>);
+        struct Told(Vec<RunEvent>);
         impl Observer for Told {
-            fn tell(&mut self, event: Event) {
+            fn tell(&mut self, event: RunEvent) {
                 self.0.push(event);
             }
         }
         let mut told = Told(Vec::new());
-        let spec = SliceSpec::now(Bound::Time { ns: 1_000_000_000 }, 4_000_000_000, false);
+        let spec = SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, 4_000_000_000, false);
         let mut second = overdue("ceph | rados", &spec, &mut told);
         (1..=30).for_each(|seconds| second(Duration::from_secs(seconds)));
         drop(second);
-        let [Event::Warning { text }] = told.0.as_slice() else { panic!("{:?}", told.0) };
+        let [RunEvent::Warning { text }] = told.0.as_slice() else { panic!("{:?}", told.0) };
         assert!(text.starts_with("ceph | rados: a slice has not ended after 26 s"), "{text}");
         assert!(text.ends_with("after 125 s"), "{text}");
     }
 
     #[test]
     fn a_thread_that_polls_counts_for_the_slice_and_no_wait_before_it() {
-        let of = |all: &[(u32, u64, u64, bool)]| -> BTreeMap<u32, Served> {
-            let served = |(at_ns, ns, polls)| Served { at_ns, ns, polls, is_vcpu: false, is_kernel: false };
+        let of = |all: &[(u32, u64, u64, bool)]| -> BTreeMap<u32, ServedTime> {
+            let served =
+                |(at_ns, ns, polls)| ServedTime { at_ns, ns, polls, is_vcpu: false, is_kernel: false };
             all.iter().map(|(id, at_ns, ns, polls)| (*id, served((*at_ns, *ns, *polls)))).collect()
         };
         // 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted 600. 3 is new, 4 has ended.
@@ -1061,7 +1070,7 @@ mod tests {
         assert_eq!(served_ns(&before, &after, 600, ServedBy::Engine), Some(600.0 + 200.0));
         assert_eq!(served_ns(&of(&[]), &after, 600, ServedBy::Engine), None);
         let vcpu = |ns| {
-            BTreeMap::from([(7, Served { at_ns: ns, ns, polls: false, is_vcpu: true, is_kernel: false })])
+            BTreeMap::from([(7, ServedTime { at_ns: ns, ns, polls: false, is_vcpu: true, is_kernel: false })])
         };
         assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Engine), None);
         assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Guest), Some(8.0));
@@ -1069,7 +1078,7 @@ mod tests {
 
     #[test]
     fn a_start_doubles_with_every_try_and_is_kept() {
-        let mut start = Start::default();
+        let mut start = CommonStart::default();
         assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 3)), (5, 40));
         start.learn(5, 3);
         assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 1)), (40, 80));
@@ -1082,7 +1091,7 @@ mod tests {
 
     #[test]
     fn a_learned_start_is_bounded_and_becomes_shorter_while_slices_are_in_time() {
-        let mut start = Start::default();
+        let mut start = CommonStart::default();
         for _ in 0..100 {
             start.learn(LEAST_DISCARD_NS, 8);
         }
@@ -1094,7 +1103,7 @@ mod tests {
             start.learn(LEAST_DISCARD_NS, 0);
         }
         assert_eq!(start.tried_ns(LEAST_DISCARD_NS, 0), LEAST_DISCARD_NS);
-        let longer = SliceSpec::now(Bound::Time { ns: 1_000_000_000 }, MOST_LEARNED_NS, false);
+        let longer = SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, MOST_LEARNED_NS, false);
         assert_eq!(slice_limit(&longer), Duration::from_secs(2) + SLICE_GRACE);
     }
 }

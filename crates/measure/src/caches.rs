@@ -120,7 +120,7 @@ fn buffered(scenario: &Scenario) -> bool {
 mod tests {
     use super::*;
     use iotax_host::made_up::server;
-    use iotax_model::scenario::check::{Request, from_stacks};
+    use iotax_model::scenario::check::{ScenarioRequest, from_stacks};
 
     const MEMORY: &str = "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n";
     /// A fifth of it.
@@ -132,7 +132,8 @@ mod tests {
         machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);
         let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let measure = write_cache.map(|size| ("write_cache".to_owned(), size.to_owned()));
-        let request = Request { words, measure: measure.into_iter().collect(), ..Request::default() };
+        let request =
+            ScenarioRequest { words, measure: measure.into_iter().collect(), ..ScenarioRequest::default() };
         let scenario = from_stacks(&[format!("file:/srv/x.img,size=1GiB{layers}")], &request).unwrap();
         known(&scenario, &machine.probe).iter().map(|cache| cache.bytes).collect()
     }
@@ -168,7 +169,7 @@ mod tests {
         machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);
         let words = vec![("rw".to_owned(), "write".to_owned())];
         let measure = vec![("write_cache".to_owned(), "1GiB".to_owned())];
-        let request = Request { words, measure, ..Request::default() };
+        let request = ScenarioRequest { words, measure, ..ScenarioRequest::default() };
         let file = "file:/srv/x.img,size=1GiB";
         let stacks = [file.to_owned(), format!("{file} | loop(direct-io=false)")];
         let found = known(&from_stacks(&stacks, &request).unwrap(), &machine.probe);
@@ -183,7 +184,7 @@ mod tests {
         let of = |options: &str, medium: &str| {
             let words = vec![("rw".to_owned(), "randwrite".to_owned())];
             let stack = format!("{medium} | lvm(cache{options})");
-            let request = Request { words, ..Request::default() };
+            let request = ScenarioRequest { words, ..ScenarioRequest::default() };
             let found = known(&from_stacks(&[stack], &request).unwrap(), &machine.probe);
             found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
         };
@@ -202,7 +203,7 @@ mod tests {
         machine.put(&[("/proc/meminfo", MEMORY)]);
         let of = |layers: &str| {
             let words = vec![("rw".to_owned(), "randwrite".to_owned())];
-            let request = Request { words, ..Request::default() };
+            let request = ScenarioRequest { words, ..ScenarioRequest::default() };
             let found = known(&from_stacks(&[layers.to_owned()], &request).unwrap(), &machine.probe);
             found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
         };
@@ -229,8 +230,10 @@ mod tests {
         machine.put(&[("/proc/meminfo", MEMORY)]);
         let words = vec![("rw".to_owned(), "randwrite".to_owned())];
         let stacks = ["standard", "disabled"].map(|sync| format!("/dev/sda | zfs(sync={sync})"));
-        let found =
-            known(&from_stacks(&stacks, &Request { words, ..Request::default() }).unwrap(), &machine.probe);
+        let found = known(
+            &from_stacks(&stacks, &ScenarioRequest { words, ..ScenarioRequest::default() }).unwrap(),
+            &machine.probe,
+        );
         assert_eq!(found.iter().map(|cache| cache.stacks.len()).collect::<Vec<_>>(), [1]);
     }
 

@@ -2,11 +2,11 @@
 //! one after it.
 
 use super::bench::Bench;
-use super::observer::{Event, Observer};
+use super::observer::{Observer, RunEvent};
 use super::plan::SetPlan;
 use anyhow::{Result, ensure};
 use iotax_load::clock;
-use iotax_model::record::{ClusterReading, Record};
+use iotax_model::record::{ClusterReading, RunRecord};
 use iotax_model::scenario::{Medium, Scenario};
 use iotax_steps::ceph::{Cluster, ClusterStatus};
 use iotax_units::exit::Failed;
@@ -68,7 +68,7 @@ impl Bench<'_> {
                         "the cluster of {} does not answer; the load goes on; hint: check that its mons run",
                         one.conf.display()
                     );
-                    observer.tell(Event::Warning { text });
+                    observer.tell(RunEvent::Warning { text });
                 }
             }
         }
@@ -112,7 +112,7 @@ impl Bench<'_> {
         };
         let conf = one.conf.clone();
         let full = status.as_ref().filter(|_| self.workload.writes()).map(|status| status.full().join(", "));
-        self.store.append(&Record::Cluster(ClusterReading {
+        self.store.append(&RunRecord::Cluster(ClusterReading {
             visit: self.visit,
             set: self.set,
             workload: self.workload.name.clone(),

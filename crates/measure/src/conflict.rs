@@ -10,14 +10,14 @@ use std::collections::{HashMap, HashSet};
 
 /// What the load does, as far as it decides which stacks are up together.
 #[derive(Clone, Copy)]
-pub struct Load {
+pub struct LoadKind {
     pub writes: bool,
     pub verifies: bool,
 }
 
-impl Load {
-    pub fn of(scenario: &Scenario) -> Load {
-        Load { writes: scenario.writes(), verifies: scenario.verifies() }
+impl LoadKind {
+    pub fn of(scenario: &Scenario) -> LoadKind {
+        LoadKind { writes: scenario.writes(), verifies: scenario.verifies() }
     }
 }
 
@@ -35,7 +35,7 @@ struct Above {
 /// A place where a stack may meet others. Two that are there disturb each other by what they have above it, unless they go on
 /// the same way: then they meet further up.
 #[derive(Clone, Copy, Debug)]
-struct Point {
+struct ConflictPoint {
     at: usize,
     way: usize,
     above: Above,
@@ -43,8 +43,8 @@ struct Point {
     unwritten: bool,
 }
 
-impl Point {
-    fn disturbs(&self, other: Above, load: Load) -> bool {
+impl ConflictPoint {
+    fn disturbs(&self, other: Above, load: LoadKind) -> bool {
         let (one, both) = (self.above, [self.above.claim, other.claim]);
         if !one.made && !other.made {
             // The same target but for layers of known cost: two workers on one region take turns. What each reads back must be its own.
@@ -63,8 +63,8 @@ impl Point {
 
 /// The points of every stack of a scenario.
 pub struct Meetings {
-    load: Load,
-    points: Vec<Vec<Point>>,
+    load: LoadKind,
+    points: Vec<Vec<ConflictPoint>>,
     /// How often a stack was held against a set.
     #[cfg(test)]
     asked: std::cell::Cell<usize>,
@@ -81,7 +81,7 @@ enum Common<'a> {
 
 impl Meetings {
     /// Where these stacks meet under that load.
-    pub fn of(stacks: &[Stack], prefixes: &Prefixes, load: Load) -> Meetings {
+    pub fn of(stacks: &[Stack], prefixes: &Prefixes, load: LoadKind) -> Meetings {
         let mut numbers: HashMap<Common<'_>, usize> = HashMap::new();
         let mut number = |common| {
             let next = numbers.len();
@@ -96,9 +96,9 @@ impl Meetings {
             let mut ways: Vec<usize> = shared.iter().map(|prefix| number(Common::Prefix(*prefix))).collect();
             ways.push(alone);
             let mut unwritten = false;
-            let mut own: Vec<Point> = Vec::new();
+            let mut own: Vec<ConflictPoint> = Vec::new();
             for location in stack.medium.locations() {
-                own.push(Point {
+                own.push(ConflictPoint {
                     at: number(Common::At(location)),
                     way: ways[0],
                     above: above[0],
@@ -110,7 +110,7 @@ impl Meetings {
             for (depth, step) in steps.windows(2).enumerate() {
                 let below = depth.checked_sub(1).and_then(|below| stack.layers[below].help());
                 if !below.is_some_and(|help| help.gives_parts) {
-                    own.push(Point { at: step[0], way: step[1], above: above[depth], unwritten });
+                    own.push(ConflictPoint { at: step[0], way: step[1], above: above[depth], unwritten });
                 }
                 unwritten |= stack.layers.get(depth).is_some_and(gives_unwritten);
             }
@@ -137,7 +137,7 @@ impl Meetings {
     fn meets(&self, stack: usize, company: &Company) -> bool {
         #[cfg(test)]
         self.asked.set(self.asked.get() + 1);
-        let disturbs = |point: &Point| {
+        let disturbs = |point: &ConflictPoint| {
             let there = company.0.get(&point.at).into_iter().flatten();
             there
                 .filter(|(_, way)| *way != Some(point.way))
@@ -157,7 +157,7 @@ impl Meetings {
                 0
             } else {
                 // Where one could not be, none can be later that looks the same to all who were there before it: sets only grow.
-                let way = |point: &Point| seen.contains(&point.way).then_some(point.way);
+                let way = |point: &ConflictPoint| seen.contains(&point.way).then_some(point.way);
                 let known = points.iter().filter(|point| seen.contains(&point.at));
                 let look: Vec<_> = known.map(|point| (point.at, way(point), point.above)).collect();
                 let from = full.entry(look).or_insert(0);
@@ -181,7 +181,7 @@ impl Meetings {
 struct Company(HashMap<usize, Vec<(Above, Option<usize>)>>);
 
 impl Company {
-    fn admit(&mut self, points: &[Point]) {
+    fn admit(&mut self, points: &[ConflictPoint]) {
         for point in points {
             let there = self.0.entry(point.at).or_default();
             match there.iter_mut().find(|(above, _)| *above == point.above) {

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::sets::{Set, Sibling, layout};
-use iotax_layers::state::State;
+use iotax_layers::state::AskedState;
 use iotax_load::{Job, Rw};
 use iotax_model::scenario::{InState, Medium, Workload};
 use proptest::prelude::*;
 
 /// The definition: what two stacks are to each other.
-fn conflict(a: &Stack, b: &Stack, load: Load) -> bool {
+fn conflict(a: &Stack, b: &Stack, load: LoadKind) -> bool {
     if std::ptr::eq(a, b) || !overlap(a, b) {
         return false;
     }
@@ -50,7 +50,7 @@ fn strongest(layers: &[LayerSpec]) -> Claim {
 }
 
 /// The definition of which stack is on which of how many equal files.
-fn siblings(stacks: &[Stack], load: Load) -> Vec<Option<Sibling>> {
+fn siblings(stacks: &[Stack], load: LoadKind) -> Vec<Option<Sibling>> {
     let mut groups: Vec<usize> = (0..stacks.len()).collect();
     for at in 0..stacks.len() {
         for other in (0..at).filter(|other| overlap(&stacks[at], &stacks[*other])) {
@@ -70,7 +70,7 @@ fn siblings(stacks: &[Stack], load: Load) -> Vec<Option<Sibling>> {
 }
 
 /// The definition of the sets.
-fn sets(scenario: &Scenario, sibling: &[Option<Sibling>], load: Load) -> Vec<Set> {
+fn sets(scenario: &Scenario, sibling: &[Option<Sibling>], load: LoadKind) -> Vec<Set> {
     let stacks = &scenario.stacks;
     let position = |stack: &Stack| stack.state.as_ref().map_or(0, |state| state.position);
     let mut order: Vec<usize> = (0..stacks.len()).filter(|index| position(&stacks[*index]) == 0).collect();
@@ -169,7 +169,7 @@ fn stacks() -> impl Strategy<Value = Vec<Stack>> {
         let last = stacks[stacks.len() - 1].clone();
         let of = stacks.len();
         stacks.extend((0..states).map(|position| {
-            let state = Some(InState { position, state: State::Healthy, of });
+            let state = Some(InState { position, state: AskedState::Healthy, of });
             Stack { state, ..last.clone() }
         }));
         stacks
@@ -191,7 +191,7 @@ proptest! {
         let scenario = Scenario {
             stacks, baseline, workloads: vec![workload], ..Scenario::of_nothing("test", None)
         };
-        let (load, found) = (Load::of(&scenario), layout(&scenario));
+        let (load, found) = (LoadKind::of(&scenario), layout(&scenario));
         prop_assert_eq!(&found.sibling, &siblings(&scenario.stacks, load));
         prop_assert_eq!(&found.sets, &sets(&scenario, &found.sibling, load));
     }
@@ -246,7 +246,7 @@ fn stacks_that_look_alike_are_held_against_each_set_once() {
     for count in [100, 400] {
         let scenario = many(&device, Rw::RandWrite, count);
         let prefixes = Prefixes::of(&scenario.stacks);
-        let meetings = Meetings::of(&scenario.stacks, &prefixes, Load::of(&scenario));
+        let meetings = Meetings::of(&scenario.stacks, &prefixes, LoadKind::of(&scenario));
         let order: Vec<usize> = (0..count).collect();
         assert_eq!(meetings.sorted(&order, |_| false).len(), count);
         assert!(meetings.asked.get() <= 2 * count, "{} of {count}", meetings.asked.get());

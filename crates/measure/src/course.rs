@@ -3,20 +3,20 @@
 //! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on time alone. A course of a network is
 //! one slice, whose receiving end records what arrives: buckets of networks hold milliseconds, and a pause would fill them.
 
-use super::bench::{Member, PREPARE_LIMIT, Ready};
+use super::bench::{LoadedMember, PREPARE_LIMIT, Ready};
 use super::far_end;
-use super::observer::Event;
+use super::observer::RunEvent;
 use super::places::Places;
-use super::session::{Outcome, Planned, Session};
+use super::session::{Planned, RunOutcome, Session};
 use super::sets::Layout;
 use anyhow::{Context, Result, ensure};
 use iotax_host::limits::{Limited, SetLimit};
-use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec};
+use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec};
 use iotax_probe::ProbeSpec;
-use iotax_stats::bucket::{Bucket, Shape, Unfit, find};
+use iotax_stats::bucket::{Bucket, CourseShape, Unfit, find};
 use iotax_steps::Place;
 use iotax_steps::handler::Allowed;
-use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub struct Courses {
     /// What is asked.
     pub spec: CourseSpec,
     /// Those that were run, in their order.
-    pub done: Vec<Course>,
+    pub done: Vec<LimitCourse>,
     /// What is set in the place of the load, and on this host below a guest.
     pub settings: Vec<SetLimit>,
     /// Of a network: what is set at its other end.
@@ -87,7 +87,7 @@ impl Courses {
 
 /// What is loaded in a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct CourseKind {
     /// A network, else a device or file.
     pub network: bool,
     /// Writes, else reads; to the other end, else from it.
@@ -99,19 +99,19 @@ pub struct Kind {
     pub fine: bool,
 }
 
-impl Kind {
-    const ALL: [Kind; 4] = [
-        Kind { network: false, writes: false, bytes: false, fine: false },
-        Kind { network: false, writes: false, bytes: true, fine: false },
-        Kind { network: false, writes: true, bytes: false, fine: false },
-        Kind { network: false, writes: true, bytes: true, fine: false },
+impl CourseKind {
+    const ALL: [CourseKind; 4] = [
+        CourseKind { network: false, writes: false, bytes: false, fine: false },
+        CourseKind { network: false, writes: false, bytes: true, fine: false },
+        CourseKind { network: false, writes: true, bytes: false, fine: false },
+        CourseKind { network: false, writes: true, bytes: true, fine: false },
     ];
 
-    const OF_NETWORK: [Kind; 4] = [
-        Kind { network: true, writes: true, bytes: true, fine: false },
-        Kind { network: true, writes: false, bytes: true, fine: false },
-        Kind { network: true, writes: true, bytes: false, fine: false },
-        Kind { network: true, writes: false, bytes: false, fine: false },
+    const OF_NETWORK: [CourseKind; 4] = [
+        CourseKind { network: true, writes: true, bytes: true, fine: false },
+        CourseKind { network: true, writes: false, bytes: true, fine: false },
+        CourseKind { network: true, writes: true, bytes: false, fine: false },
+        CourseKind { network: true, writes: false, bytes: false, fine: false },
     ];
 
     /// The load of a network.
@@ -157,9 +157,9 @@ impl Kind {
 
 /// A course of load.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct LimitCourse {
     /// What was loaded.
-    pub kind: Kind,
+    pub kind: CourseKind,
     /// Rest before it, seconds.
     pub rested_s: f64,
     /// Seconds since the load began, and I/Os or bytes until then.
@@ -169,24 +169,24 @@ pub struct Course {
     /// The same.
     pub bytes: u64,
     /// Of a network.
-    pub frame: Option<Frame>,
+    pub frame: Option<CourseFrame>,
     /// What it shows.
-    pub found: Result<Shape, Unfit>,
+    pub found: Result<CourseShape, Unfit>,
 }
 
 /// What a frame of Ethernet has of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct CourseFrame {
     /// Bytes of the load.
     pub payload: u32,
     /// Bytes of headers.
     pub headers: u32,
 }
 
-impl Course {
+impl LimitCourse {
     /// Frames and bytes on the wire a second, of a network whose course has that rate.
     pub fn on_wire(&self, rate: f64) -> Option<[f64; 2]> {
-        let Frame { payload, headers } = self.frame?;
+        let CourseFrame { payload, headers } = self.frame?;
         let frames = if self.kind.bytes { rate / f64::from(payload.max(1)) } else { rate };
         Some([frames, frames * f64::from(payload + headers)])
     }
@@ -194,7 +194,7 @@ impl Course {
     /// Its bucket.
     pub fn bucket(&self) -> Option<&Bucket> {
         match &self.found {
-            Ok(Shape::Bucket(bucket)) => Some(bucket),
+            Ok(CourseShape::Bucket(bucket)) => Some(bucket),
             _ => None,
         }
     }
@@ -205,16 +205,16 @@ impl Course {
 
     /// Whether too few blocks came through, in all or in the burst, to tell the burst.
     fn is_coarse(&self) -> bool {
-        let Kind { network: false, bytes: true, fine: false, .. } = self.kind else { return false };
+        let CourseKind { network: false, bytes: true, fine: false, .. } = self.kind else { return false };
         match &self.found {
-            Ok(Shape::Bucket(bucket)) => bucket.burst.value < FEW_BLOCKS * self.kind.job().bs as f64,
+            Ok(CourseShape::Bucket(bucket)) => bucket.burst.value < FEW_BLOCKS * self.kind.job().bs as f64,
             Ok(_) => false,
             Err(why) => matches!(why, Unfit::Short(_)),
         }
     }
 
     /// Whether a course of finer blocks shows the same limit, or one where this shows none.
-    fn is_shown_by(&self, finer: &Course) -> bool {
+    fn is_shown_by(&self, finer: &LimitCourse) -> bool {
         match (self.bucket(), finer.bucket()) {
             (Some(own), Some(other)) => (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE,
             (None, _) => finer.found.is_ok(),
@@ -248,7 +248,7 @@ struct Tape {
 }
 
 impl Tape {
-    fn of(kind: Kind, seconds: f64) -> Tape {
+    fn of(kind: CourseKind, seconds: f64) -> Tape {
         let job = kind.job();
         Tape {
             block: job.bs,
@@ -264,11 +264,11 @@ impl Tape {
     }
 
     /// The next slice; `left`: bytes that may still be written.
-    fn next(&self, left: Option<u64>) -> Bound {
+    fn next(&self, left: Option<u64>) -> SliceBound {
         let rate = self.rate.unwrap_or(f64::INFINITY);
         let drains = self.depth as f64 / rate > LONG_DRAIN_S;
         if !drains && left.is_none() {
-            return Bound::Time { ns: self.slice_ns as u64 };
+            return SliceBound::Time { ns: self.slice_ns as u64 };
         }
         let finest = (rate * self.seconds / LEAST_POINTS).clamp(1.0, self.depth as f64);
         // What may be written is counted by bytes alone.
@@ -279,16 +279,16 @@ impl Tape {
         };
         // A rest that is no whole block would be issued as one.
         let most = left.map_or(u64::MAX, |left| left / self.block * self.block);
-        Bound::Bytes { bytes: (blocks as u64 * self.block).min(most) }
+        SliceBound::Bytes { bytes: (blocks as u64 * self.block).min(most) }
     }
 
-    fn add(&mut self, bound: Bound, result: &SliceResult) {
+    fn add(&mut self, bound: SliceBound, result: &SliceResult) {
         let (from_ns, to_ns) = match bound {
-            Bound::Time { .. } => (
+            SliceBound::Time { .. } => (
                 result.window_start_ns.saturating_sub(result.discarded_ns),
                 result.window_start_ns + result.window_ns + result.drain_ns,
             ),
-            Bound::Bytes { .. } => (result.window_start_ns, result.window_start_ns + result.window_ns),
+            SliceBound::Bytes { .. } => (result.window_start_ns, result.window_start_ns + result.window_ns),
         };
         let ios = result.directions().iter().map(|one| one.ios).sum::<u64>() + result.discarded_ios;
         let began_ns = *self.began_ns.get_or_insert(from_ns);
@@ -314,7 +314,7 @@ impl Tape {
             return false;
         }
         match find(&self.points) {
-            Ok(Shape::Bucket(Bucket { rate, burst, tail_s, .. })) => {
+            Ok(CourseShape::Bucket(Bucket { rate, burst, tail_s, .. })) => {
                 tail_s >= LEAST_TAIL_S
                     && rate.error <= SURE[0] * rate.value
                     && burst.error <= SURE[1] * burst.value
@@ -335,7 +335,7 @@ impl Session<'_> {
         layout: &Layout,
         places: &mut Places,
         region: u64,
-    ) -> Result<Outcome> {
+    ) -> Result<RunOutcome> {
         let mark = self.executor.mark();
         let planned = Planned { number: 0, set: 0 };
         let up = self.bring_up(layout, places, planned)?;
@@ -354,7 +354,12 @@ impl Session<'_> {
         Ok(outcome)
     }
 
-    fn all_courses(&mut self, courses: &mut Courses, places: &mut Places, ready: &Ready) -> Result<Outcome> {
+    fn all_courses(
+        &mut self,
+        courses: &mut Courses,
+        places: &mut Places,
+        ready: &Ready,
+    ) -> Result<RunOutcome> {
         let [member] = ready.members.as_slice() else {
             let why = "iotax finds limits in one place at a time, and this stack is loaded in several";
             return Err(Failed::input(format!("{}: {why}", ready.stack)).into());
@@ -367,8 +372,8 @@ impl Session<'_> {
             ))
         );
         self.read_settings(courses, places, ready, member)?;
-        let kinds = if ready.far_end.is_some() { Kind::OF_NETWORK } else { Kind::ALL };
-        let is_asked = |kind: &Kind| kind.network || courses.spec.writes || !kind.writes;
+        let kinds = if ready.far_end.is_some() { CourseKind::OF_NETWORK } else { CourseKind::ALL };
+        let is_asked = |kind: &CourseKind| kind.network || courses.spec.writes || !kind.writes;
         let mut refill_s: f64 = 0.0;
         for kind in kinds.into_iter().filter(is_asked) {
             let spec = courses.spec;
@@ -376,21 +381,21 @@ impl Session<'_> {
                 true => self.of_network(spec, refill_s, places, (ready, member), kind)?,
                 false => self.of_device(spec, refill_s, places, (ready, member), kind)?,
             };
-            let Some(course) = course else { return Ok(Outcome::Interrupted) };
+            let Some(course) = course else { return Ok(RunOutcome::Interrupted) };
             // One bucket may be for reads and writes, I/Os and bytes alike.
             refill_s = refill_s.max(course.refill_s());
             if !course.is_coarse() {
                 courses.done.push(course);
                 continue;
             }
-            let kind = Kind { fine: true, ..kind };
+            let kind = CourseKind { fine: true, ..kind };
             // A bucket that is not known yet is full again after as long as it was drawn from.
             let rest_s = if course.bucket().is_some() { refill_s } else { refill_s.max(course.lasted_s()) };
             let finer = self.of_device(spec, rest_s, places, (ready, member), kind)?;
-            let Some(finer) = finer else { return Ok(Outcome::Interrupted) };
+            let Some(finer) = finer else { return Ok(RunOutcome::Interrupted) };
             courses.done.push(if course.is_shown_by(&finer) { finer } else { course });
         }
-        Ok(Outcome::Complete)
+        Ok(RunOutcome::Complete)
     }
 
     /// What is set at the ends, as far as it can be read.
@@ -399,7 +404,7 @@ impl Session<'_> {
         courses: &mut Courses,
         places: &mut Places,
         ready: &Ready,
-        member: &Member,
+        member: &LoadedMember,
     ) -> Result<()> {
         let targets = member.targets.iter().map(|target| target.path.clone()).collect();
         courses.settings = limits_in(places, &member.place, targets)?;
@@ -419,9 +424,9 @@ impl Session<'_> {
         spec: CourseSpec,
         refill_s: f64,
         places: &mut Places,
-        (ready, member): (&Ready, &Member),
-        kind: Kind,
-    ) -> Result<Option<Course>> {
+        (ready, member): (&Ready, &LoadedMember),
+        kind: CourseKind,
+    ) -> Result<Option<LimitCourse>> {
         let seconds = spec.seconds.min(LONGEST_NETWORK_S);
         let step_s = NETWORK_STEP_S.max(seconds / NETWORK_STEPS);
         let specs = far_end::listening(places, ready, 0, &kind.probe((step_s * 1e9) as u64)?)?;
@@ -431,8 +436,8 @@ impl Session<'_> {
         let peer = &mut places.get(&member.place)?.peer;
         far_end::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
         let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
-        self.observer.tell(Event::Phase { what: format!("{}, {seconds} s", kind.words()) });
-        let bound = Bound::Time { ns: (seconds * 1e9) as u64 };
+        self.observer.tell(RunEvent::Phase { what: format!("{}, {seconds} s", kind.words()) });
+        let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };
         let slice = SliceSpec::now(bound, NETWORK_DISCARD_NS, false);
         let ran = peer.slice(0, &slice, slice_limit(&slice)).map_err(Failed::from)?;
         peer.end(0).map_err(Failed::from)?;
@@ -450,8 +455,8 @@ impl Session<'_> {
         let points: Vec<(f64, f64)> = steps.iter().enumerate().map(point).collect();
         let payload = exchange.datagram_bytes.unwrap_or(exchange.mss);
         let (ios, bytes) = if kind.bytes { (0, amount) } else { (amount, amount * u64::from(payload)) };
-        let frame = Some(Frame { payload, headers: exchange.header_bytes });
-        Ok(Some(Course { kind, rested_s, found: find(&points), points, ios, bytes, frame }))
+        let frame = Some(CourseFrame { payload, headers: exchange.header_bytes });
+        Ok(Some(LimitCourse { kind, rested_s, found: find(&points), points, ios, bytes, frame }))
     }
 
     /// Slices on end; `None`: it was interrupted.
@@ -460,15 +465,15 @@ impl Session<'_> {
         spec: CourseSpec,
         refill_s: f64,
         places: &mut Places,
-        (ready, member): (&Ready, &Member),
-        kind: Kind,
-    ) -> Result<Option<Course>> {
+        (ready, member): (&Ready, &LoadedMember),
+        kind: CourseKind,
+    ) -> Result<Option<LimitCourse>> {
         let peer = &mut places.get(&member.place)?.peer;
         peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
         // After preparing, which reads some blocks to try the engine.
         let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, at most {} s", kind.words(), spec.seconds);
-        self.observer.tell(Event::Phase { what });
+        self.observer.tell(RunEvent::Phase { what });
         let mut tape = Tape::of(kind, spec.seconds);
         let mut looked_s = 0.0;
         while tape.lasted_s() < tape.seconds {
@@ -505,7 +510,7 @@ impl Session<'_> {
         peer.end(0).map_err(Failed::from)?;
         let (ios, bytes) = (tape.ios, tape.ios * tape.block);
         let found = find(&tape.points);
-        Ok(Some(Course { kind, rested_s, found, points: tape.points, ios, bytes, frame: None }))
+        Ok(Some(LimitCourse { kind, rested_s, found, points: tape.points, ios, bytes, frame: None }))
     }
 
     /// Waits for buckets to fill again, at least so long: the seconds that it took; `None`: it was interrupted.
@@ -515,7 +520,7 @@ impl Session<'_> {
             true => format!("the bucket found takes {refill_s:.1} s to fill"),
             false => "set-up or other work may have emptied a bucket".to_owned(),
         };
-        self.observer.tell(Event::Phase { what: format!("rest of {seconds:.1} s: {why}") });
+        self.observer.tell(RunEvent::Phase { what: format!("rest of {seconds:.1} s: {why}") });
         let began = Instant::now();
         while began.elapsed().as_secs_f64() < seconds {
             if self.stop.load(Ordering::Relaxed) {
@@ -534,7 +539,7 @@ impl Session<'_> {
 /// Limits that are set in a place, on what lies below these files and devices among others.
 fn limits_in(places: &mut Places, place: &Place, devices: Vec<PathBuf>) -> Result<Vec<SetLimit>> {
     let place = places.get(place)?;
-    match place.ask(Request::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {
+    match place.ask(WireRequest::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {
         Response::Facts { facts } => Ok(facts.limits),
         other => Err(Failed::from(place.peer.unexpected("facts", &other)).into()),
     }
@@ -546,11 +551,11 @@ mod tests {
     use iotax_load::Direction;
 
     /// What a slice of a limiter's or a drive's says that had come through by `end_s`.
-    fn slice(bound: Bound, begin_s: f64, end_s: f64, ios: u64) -> SliceResult {
+    fn slice(bound: SliceBound, begin_s: f64, end_s: f64, ios: u64) -> SliceResult {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
         let read = Direction { ios, ..Direction::default() };
         match bound {
-            Bound::Time { ns: window_ns } => SliceResult {
+            SliceBound::Time { ns: window_ns } => SliceResult {
                 read: Direction { ios: ios / 2, ..Direction::default() },
                 discarded_ios: ios - ios / 2,
                 window_start_ns: ns(begin_s),
@@ -558,7 +563,7 @@ mod tests {
                 drain_ns: ns(end_s - begin_s).saturating_sub(window_ns),
                 ..SliceResult::default()
             },
-            Bound::Bytes { .. } => SliceResult {
+            SliceBound::Bytes { .. } => SliceResult {
                 read,
                 window_start_ns: ns(begin_s),
                 window_ns: ns(end_s - begin_s),
@@ -568,7 +573,7 @@ mod tests {
     }
 
     /// The course of a limiter that lets `burst + rate x t` through, on a drive of so many I/Os a second.
-    fn limited(kind: Kind, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
+    fn limited(kind: CourseKind, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
         let mut tape = Tape::of(kind, seconds);
         let mut now = 100.0;
         let mut looked = 0.0;
@@ -577,10 +582,10 @@ mod tests {
             let through = tape.ios as f64;
             let when = |ios: f64| (now + (ios - through) / drive).max(100.0 + (ios - burst) / rate);
             let (ios, end) = match bound {
-                Bound::Bytes { bytes } => {
+                SliceBound::Bytes { bytes } => {
                     ((bytes / tape.block) as f64, when(through + (bytes / tape.block) as f64))
                 }
-                Bound::Time { ns } => {
+                SliceBound::Time { ns } => {
                     let stop = now + ns as f64 / 1e9;
                     let in_time =
                         ((stop - now) * drive).min(burst + rate * (stop - 100.0) - through).max(0.0).floor();
@@ -610,10 +615,10 @@ mod tests {
             (true, 200.0, 50.0),
             (true, 20.0, 10.0),
         ] {
-            let kind = Kind { network: false, writes: false, bytes, fine: false };
+            let kind = CourseKind { network: false, writes: false, bytes, fine: false };
             let tape = limited(kind, (burst, rate, if bytes { 2000.0 } else { 60_000.0 }), 10.0);
             let unit = if bytes { tape.block as f64 } else { 1.0 };
-            let Ok(Shape::Bucket(found)) = find(&tape.points) else {
+            let Ok(CourseShape::Bucket(found)) = find(&tape.points) else {
                 panic!("{burst} {rate}: {:?}", find(&tape.points))
             };
             let off = |found: f64, set: f64| (found / unit / set - 1.0).abs();
@@ -628,9 +633,9 @@ mod tests {
     #[test]
     fn small_bursts_of_bytes_are_looked_for_in_finer_blocks() {
         let course = |fine, all: (f64, f64, f64)| {
-            let kind = Kind { network: false, writes: false, bytes: true, fine };
+            let kind = CourseKind { network: false, writes: false, bytes: true, fine };
             let Tape { points, ios, .. } = limited(kind, all, 10.0);
-            Course { kind, rested_s: 5.0, found: find(&points), points, ios, bytes: 0, frame: None }
+            LimitCourse { kind, rested_s: 5.0, found: find(&points), points, ios, bytes: 0, frame: None }
         };
         let coarse = course(false, (2.0, 20.0, 2000.0));
         assert!(coarse.is_coarse() && !course(false, (60.0, 20.0, 2000.0)).is_coarse());
@@ -646,21 +651,25 @@ mod tests {
 
     #[test]
     fn what_may_be_written_bounds_every_slice() {
-        let mut tape = Tape::of(Kind { network: false, writes: true, bytes: true, fine: false }, 10.0);
-        assert_eq!(tape.next(None), Bound::Time { ns: FIRST_SLICE_NS });
-        let Bound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
+        let mut tape = Tape::of(CourseKind { network: false, writes: true, bytes: true, fine: false }, 10.0);
+        assert_eq!(tape.next(None), SliceBound::Time { ns: FIRST_SLICE_NS });
+        let SliceBound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
         assert!(bytes <= 32 << 20);
-        assert_eq!(tape.next(Some(3 << 20)), Bound::Bytes { bytes: 3 << 20 });
-        assert_eq!(tape.next(Some((3 << 20) - 4096)), Bound::Bytes { bytes: 2 << 20 }, "whole blocks");
+        assert_eq!(tape.next(Some(3 << 20)), SliceBound::Bytes { bytes: 3 << 20 });
+        assert_eq!(tape.next(Some((3 << 20) - 4096)), SliceBound::Bytes { bytes: 2 << 20 }, "whole blocks");
         tape.rate = Some(10.0);
-        assert_eq!(tape.next(None), Bound::Bytes { bytes: 1 << 20 }, "at 10 blocks a second one at a time");
+        assert_eq!(
+            tape.next(None),
+            SliceBound::Bytes { bytes: 1 << 20 },
+            "at 10 blocks a second one at a time"
+        );
     }
 
     #[test]
     fn a_rest_that_was_too_short_is_known() {
-        let tape = limited(Kind::ALL[0], (5000.0, 1000.0, 60_000.0), 10.0);
-        let course = |rested_s| Course {
-            kind: Kind::ALL[0],
+        let tape = limited(CourseKind::ALL[0], (5000.0, 1000.0, 60_000.0), 10.0);
+        let course = |rested_s| LimitCourse {
+            kind: CourseKind::ALL[0],
             rested_s,
             found: find(&tape.points),
             points: tape.points.clone(),

@@ -4,10 +4,10 @@
 use super::bench::{PREPARE_LIMIT, Ready, sample};
 use super::places::Places;
 use anyhow::{Result, ensure};
-use iotax_model::record::{Better, ON_WIRE, Sample, Value};
+use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_model::scenario::Medium;
 use iotax_probe::ProbeSpec;
-use iotax_probe::net::{Exchange, Way};
+use iotax_probe::net::{Exchange, ExchangeDirection};
 use iotax_steps::Place;
 use iotax_steps::wire::message::Prepared;
 use iotax_steps::wire::{Peer, WireError};
@@ -112,17 +112,17 @@ pub(super) fn prepare(
 }
 
 /// What a network probe saw beside its result, both ways together.
-pub(super) fn samples(exchange: &Exchange) -> Vec<Sample> {
+pub(super) fn samples(exchange: &Exchange) -> Vec<SliceSample> {
     let ways = || [&exchange.to_peer, &exchange.from_peer].into_iter().flatten();
-    let sum = |of: fn(&Way) -> u64| ways().map(of).sum::<u64>() as f64;
+    let sum = |of: fn(&ExchangeDirection) -> u64| ways().map(of).sum::<u64>() as f64;
     let counted = [
         ("net.sent", sum(|way| way.sent)),
         ("net.lost", sum(|way| way.lost) + exchange.unanswered as f64),
         ("net.retransmits", sum(|way| way.retransmits)),
     ];
     let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
-    let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, Value::Value(value));
-    let peer = sample("net.peer_cpu", "ns", Better::Lower, Value::Value(peer_ns));
+    let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, SampleValue::Value(value));
+    let peer = sample("net.peer_cpu", "ns", Better::Lower, SampleValue::Value(peer_ns));
     let on_wire = exchange.on_wire().map(|share| one((ON_WIRE, share)));
     counted.into_iter().map(one).chain([peer]).chain(on_wire).collect()
 }

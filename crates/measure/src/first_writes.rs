@@ -1,16 +1,16 @@
 //! What was never written is written once before anything is measured: a read of it would reach no disk and measure
 //! nothing. It is written through the stack, by a worker where the load runs, and is part of no figure.
 
-use super::bench::{Member, PREPARE_LIMIT, Ready};
-use super::observer::Event;
+use super::bench::{LoadedMember, PREPARE_LIMIT, Ready};
+use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::stopped;
 use anyhow::{Context, Result, ensure};
 use iotax_layers::{Exposed, FirstWrites};
-use iotax_load::{Bound, DataKind, Job, Rw, SliceSpec, TargetSpec};
-use iotax_model::record::{LaidOut, LayingOut, Record};
+use iotax_load::{DataKind, Job, Rw, SliceBound, SliceSpec, TargetSpec};
+use iotax_model::record::{LaidOut, LayingOut, RunRecord};
 use iotax_steps::op::Op;
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
@@ -60,7 +60,7 @@ impl Session<'_> {
         for what in &all {
             let ready = &ready[what.target];
             let mut told = 0;
-            self.observer.tell(Event::Phase { what: said(&ready.stack, told, what.written()) });
+            self.observer.tell(RunEvent::Phase { what: said(&ready.stack, told, what.written()) });
             for member in &ready.members {
                 let begun = LayingOut {
                     visit: planned.number,
@@ -69,16 +69,16 @@ impl Session<'_> {
                     place: member.place.clone(),
                     bytes: what.bytes * what.order.passes() * member.targets.len() as u64,
                 };
-                self.store.append(&Record::LayingOut(begun))?;
+                self.store.append(&RunRecord::LayingOut(begun))?;
                 self.store.sync()?;
                 let observer = &mut *self.observer;
                 let mut tell = |bytes: u64| {
                     told += bytes;
-                    observer.tell(Event::Phase { what: said(&ready.stack, told, what.written()) });
+                    observer.tell(RunEvent::Phase { what: said(&ready.stack, told, what.written()) });
                 };
                 let done = write(places, ready, member, what, (self.stop, &mut tell))?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
-                self.store.append(&Record::LaidOut(done))?;
+                self.store.append(&RunRecord::LaidOut(done))?;
             }
         }
         if !all.is_empty() {
@@ -135,7 +135,7 @@ fn said(stack: &str, done: u64, all: u64) -> String {
 pub fn write(
     places: &mut Places,
     ready: &Ready,
-    member: &Member,
+    member: &LoadedMember,
     what: &Unwritten,
     (stop, told): (&AtomicBool, &mut dyn FnMut(u64)),
 ) -> Result<LaidOut> {
@@ -148,7 +148,7 @@ pub fn write(
     for job in jobs(what) {
         let pass = Pass { member, bytes: what.bytes, job, stretch: STRETCH, of_each: what.bytes };
         let mut before = 0;
-        let mut tell = |writes: &Writes| {
+        let mut tell = |writes: &FirstWritePass| {
             told(writes.bytes - before);
             before = writes.bytes;
             Ok(())
@@ -179,7 +179,7 @@ fn jobs(what: &Unwritten) -> Vec<Job> {
 
 /// What stretches of a pass came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Writes {
+pub(super) struct FirstWritePass {
     /// Bytes, of all targets together.
     pub bytes: u64,
     /// From the first submission to the last acknowledgement.
@@ -191,7 +191,7 @@ pub(super) struct Writes {
 /// One job over all targets of a member, which are written at the same time.
 pub(super) struct Pass<'a> {
     /// Where, and which.
-    pub member: &'a Member,
+    pub member: &'a LoadedMember,
     /// Bytes of each target that may be used.
     pub bytes: u64,
     /// What is written to each.
@@ -211,8 +211,8 @@ impl Pass<'_> {
         &self,
         places: &mut Places,
         stop: &AtomicBool,
-        told: &mut dyn FnMut(&Writes) -> Result<()>,
-    ) -> Result<Writes> {
+        told: &mut dyn FnMut(&FirstWritePass) -> Result<()>,
+    ) -> Result<FirstWritePass> {
         const WORKER: u32 = 0;
         let writable = |target: &TargetSpec| TargetSpec {
             bytes: Some(self.bytes),
@@ -227,12 +227,12 @@ impl Pass<'_> {
         let peer = &mut places.get(place)?.peer;
         let job = std::slice::from_ref(&self.job);
         peer.prepare(WORKER, &targets, job, None, PREPARE_LIMIT).map_err(Failed::from)?;
-        let mut done = Writes::default();
+        let mut done = FirstWritePass::default();
         while done.bytes < bytes {
             if stop.load(Ordering::Relaxed) {
                 return Err(Failed::measurement(format!("interrupted during {what}")).into());
             }
-            let bound = Bound::Bytes { bytes: self.stretch.min(bytes - done.bytes) };
+            let bound = SliceBound::Bytes { bytes: self.stretch.min(bytes - done.bytes) };
             let spec = SliceSpec::now(bound, 0, true);
             let result = peer.slice(WORKER, &spec, slice_limit(&spec)).map_err(Failed::from)?.result;
             let first = result.first_error.unwrap_or_else(|| "no words".into());
@@ -263,7 +263,7 @@ mod tests {
         places.reach_host("r").unwrap();
         let target =
             TargetSpec { path: path.to_owned(), bytes: None, writable: false, hold: Default::default() };
-        let member = Member { place: Place::Host, targets: vec![target] };
+        let member = LoadedMember { place: Place::Host, targets: vec![target] };
         let ready = Ready {
             index: 0,
             stack: "s".into(),

@@ -23,7 +23,7 @@ const WATCHES_FOR: Duration = Duration::from_secs(35);
 const SOON: Duration = Duration::from_secs(2);
 
 /// What was seen.
-pub struct Seen {
+pub struct SeenImage {
     /// Bytes of the image.
     pub bytes: u64,
     /// What a reader must know.
@@ -40,7 +40,7 @@ pub fn look(
     scenario: &Scenario,
     stack: &Stack,
     tell: &mut dyn FnMut(String),
-) -> Result<Seen> {
+) -> Result<SeenImage> {
     let name = format!("rbd:{pool}/{image}");
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
     if !conf.is_file() {
@@ -52,7 +52,7 @@ pub fn look(
     }
     // Missing programs are listed with all other needs.
     if !ceph::has_tools() {
-        return Ok(Seen { bytes: UNKNOWN_BYTES, warnings: Vec::new() });
+        return Ok(SeenImage { bytes: UNKNOWN_BYTES, warnings: Vec::new() });
     }
     let cluster = Cluster { conf };
     cluster.check_writers().map_err(|why| refuse(format!("{why:#}")))?;
@@ -111,7 +111,7 @@ pub fn look(
         warnings.push(format!("{name}: its cluster is not healthy: {status}"));
     }
     warnings.extend(not_filled((conf, pool, image), &seen));
-    Ok(Seen { bytes: seen.bytes, warnings })
+    Ok(SeenImage { bytes: seen.bytes, warnings })
 }
 
 /// What work gives; `waits` is called when that takes long.
@@ -164,7 +164,7 @@ fn not_filled((conf, pool, image): (&Path, &str, &str), seen: &Image) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 
     #[test]
     fn an_image_that_is_nowhere_is_refused_before_anything_is_asked_and_a_consent_is_missing_besides() {
@@ -173,7 +173,7 @@ mod tests {
         let of = |rw: &str| {
             let stack = format!("rbd:p/i@{} | librbd", conf.display());
             let words = vec![("rw".to_owned(), rw.to_owned())];
-            from_arguments(&[stack], &Request { words, ..Request::default() }).unwrap()
+            from_arguments(&[stack], &ScenarioRequest { words, ..ScenarioRequest::default() }).unwrap()
         };
         let reads = of("randread");
         let refused =

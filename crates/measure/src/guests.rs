@@ -6,9 +6,9 @@ use super::plan::SetPlan;
 use anyhow::{Context, Result};
 use iotax_host::facts::{Device, Facts};
 use iotax_layers::guest::GuestPlan;
-use iotax_layers::guest::qemu::{DiskSpec, Server};
+use iotax_layers::guest::qemu::{DiskServer, DiskSpec};
 use iotax_layers::guest::qmp::Qmp;
-use iotax_layers::guest::settings::{self, Settings};
+use iotax_layers::guest::settings::{self, GuestSettings};
 use iotax_model::record::{GuestDisk, SpdkTarget};
 use iotax_steps::process::started_process;
 use iotax_steps::{ceph, spdk};
@@ -58,12 +58,12 @@ pub fn disks(
 fn differing(
     guest: &GuestPlan,
     disk: &DiskSpec,
-    qemu: &Settings,
+    qemu: &GuestSettings,
     device: Option<&Device>,
 ) -> Result<Vec<String>> {
     let seen = device.map(settings::of_guest).unwrap_or_default();
     let mut differ = settings::differences(disk, guest.vcpus, qemu, &seen);
-    if let Server::Drive(drive) = &disk.server {
+    if let DiskServer::Drive(drive) = &disk.server {
         differ.extend(settings::other_drive(drive, device).map_err(|why| {
             let (place, address) = (&guest.place, &drive.address);
             Failed::measurement(format!("guest {place} has another drive than that of {address}: {why}"))
@@ -72,14 +72,14 @@ fn differing(
     Ok(differ)
 }
 
-fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<Settings> {
+fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<GuestSettings> {
     let words = |error| Failed::measurement(format!("guest {}: {error}", guest.place));
     let daemon = guest.daemons.iter().find(|daemon| daemon.disk == at);
     let mut daemon = daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
     let qemu = place.control()?;
     let mut told = settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
     let disk = &guest.disks[at];
-    if let Server::Spdk(disk) = &disk.server {
+    if let DiskServer::Spdk(disk) = &disk.server {
         told.extend(spdk::read_back(&disk.rpc, &disk.name)?);
     }
     if let Some(rbd) = &disk.rbd {
@@ -99,10 +99,14 @@ fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<Settings
 /// When one of them does not answer.
 pub fn spdk_targets(guest: &GuestPlan) -> Result<Vec<SpdkTarget>> {
     let sockets = guest.disks.iter().filter_map(|disk| match &disk.server {
-        Server::Spdk(disk) => Some(disk.rpc.as_path()),
+        DiskServer::Spdk(disk) => Some(disk.rpc.as_path()),
         _ => None,
     });
-    sockets.collect::<BTreeSet<_>>().into_iter().map(|socket| Ok(spdk::Target::at(socket)?.facts)).collect()
+    sockets
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .map(|socket| Ok(spdk::SpdkConnection::at(socket)?.facts))
+        .collect()
 }
 
 fn device<'a>(facts: &'a Facts, path: &Path) -> Option<&'a Device> {
@@ -112,23 +116,24 @@ fn device<'a>(facts: &'a Facts, path: &Path) -> Option<&'a Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_host::pci::Drive;
+    use iotax_host::pci::PciDrive;
     use iotax_layers::guest::attach;
     use iotax_layers::guest::qemu::Memory;
 
     #[test]
     fn a_guest_with_another_drive_measures_nothing_and_an_unread_one_is_told() {
         let guest = GuestPlan::made_up("vm0", Memory::plain(256 << 20));
-        let drive = Drive { address: "0000:01:00.0".into(), serial: Some("S".into()), ..Drive::default() };
-        let server = Server::Drive(Box::new(drive));
+        let drive =
+            PciDrive { address: "0000:01:00.0".into(), serial: Some("S".into()), ..PciDrive::default() };
+        let server = DiskServer::Drive(Box::new(drive));
         let way = attach::by_name("vfio").unwrap();
         let disk = DiskSpec { way, server, iothreads: 0, ..DiskSpec::made_up() };
-        let qemu: Settings = [("host".to_owned(), "0000:01:00.0".to_owned())].into();
+        let qemu: GuestSettings = [("host".to_owned(), "0000:01:00.0".to_owned())].into();
         let of_serial = |serial: &str| Device { serial: Some(serial.into()), ..Device::default() };
-        let told = |qemu: &Settings, device: Option<&Device>| differing(&guest, &disk, qemu, device);
+        let told = |qemu: &GuestSettings, device: Option<&Device>| differing(&guest, &disk, qemu, device);
         assert_eq!(told(&qemu, Some(&of_serial("S"))).unwrap(), Vec::<String>::new());
         assert_eq!(told(&qemu, None).unwrap().len(), 1);
-        let elsewhere = told(&Settings::new(), Some(&of_serial("S"))).unwrap();
+        let elsewhere = told(&GuestSettings::new(), Some(&of_serial("S"))).unwrap();
         assert_eq!(elsewhere, ["host=0000:01:00.0 was asked for, and QEMU does not tell it"]);
         let error = told(&qemu, Some(&of_serial("T"))).unwrap_err();
         assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::MEASUREMENT_FAILED);

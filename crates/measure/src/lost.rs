@@ -4,7 +4,7 @@
 
 use super::bench::Bench;
 use anyhow::{Context, Result};
-use iotax_model::record::{LOST_PLACE, Record, Warning};
+use iotax_model::record::{LOST_PLACE, RunRecord, Warning};
 use iotax_steps::Place;
 use std::collections::BTreeSet;
 
@@ -105,6 +105,6 @@ impl Bench<'_> {
     fn warn_of_loss(&mut self, place: &Place, what: &str) -> Result<()> {
         let text = format!("{place} was lost in visit {} under {}: {what}", self.visit, self.workload.name);
         let warning = Warning { kind: LOST_PLACE.into(), subject: place.to_string(), text };
-        self.store.append(&Record::Warning(warning)).context("cannot store a warning")
+        self.store.append(&RunRecord::Warning(warning)).context("cannot store a warning")
     }
 }

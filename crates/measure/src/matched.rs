@@ -4,7 +4,7 @@
 use super::rounds::Until;
 use iotax_load::Job;
 use iotax_model::scenario::{MeasureSpec, Workload};
-use iotax_stats::rounds::{Round, RoundKind, Value};
+use iotax_stats::rounds::{Round, RoundKind, SliceValue};
 use iotax_stats::stop::StopSpec;
 
 /// Part of the budget that goes into latencies at the matched rate.
@@ -53,7 +53,7 @@ fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
     let parts = plain.flat_map(|round| &round.parts).filter(|part| part.stack == stack);
     let (amount, seconds) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
     let unit = if workload.writes() { mean_block(&workload.jobs) } else { 1.0 };
-    (seconds > 0.0).then(|| Value::Rate.of(amount / unit, seconds)).filter(|rate| *rate > 0.0)
+    (seconds > 0.0).then(|| SliceValue::Rate.of(amount / unit, seconds)).filter(|rate| *rate > 0.0)
 }
 
 /// Blocks weigh by the I/Os in flight that have them.
@@ -107,14 +107,14 @@ pub fn left_for_depth(budget_s: f64, measure: &MeasureSpec) -> f64 {
 mod tests {
     use super::*;
     use iotax_load::Rw;
-    use iotax_stats::rounds::Part;
+    use iotax_stats::rounds::RoundPart;
 
     fn workload(jobs: Vec<Job>) -> Workload {
         Workload { name: "w".into(), jobs, probe: None, engine: None, sweep: None }
     }
 
     fn rounds(rates: &[f64]) -> Vec<Round> {
-        let part = |(stack, rate): (usize, &f64)| Part { stack, amount: rate * 0.1, seconds: 0.1 };
+        let part = |(stack, rate): (usize, &f64)| RoundPart { stack, amount: rate * 0.1, seconds: 0.1 };
         vec![Round { parts: rates.iter().enumerate().map(part).collect(), ..Round::default() }; 3]
     }
 

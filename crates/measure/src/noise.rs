@@ -4,10 +4,10 @@
 use super::survey::admitted;
 use anyhow::{Context, Result};
 use iotax_host::guard::judge::Intent;
-use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec, TargetSpec, Worker};
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec, TargetSpec, Worker};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_model::scenario::{Medium, Scenario, Stack};
-use iotax_stats::selfcheck::series::Row;
+use iotax_stats::selfcheck::series::SeriesRow;
 use iotax_units::exit::Failed;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct Quarry {
 /// Bad input: a layer, several media, another host, a file to be made, or what the guard lets nobody read.
 pub fn quarry(option: &str, target: &str) -> Result<Quarry> {
     let words = vec![("rw".into(), "randread".into()), ("bs".into(), "4k".into())];
-    let request = Request { words, ..Request::default() };
+    let request = ScenarioRequest { words, ..ScenarioRequest::default() };
     let scenario = from_arguments(&[target.to_owned()], &request).map_err(Failed::from)?;
     let refuse = |why: &str| Failed::input(format!("{option} {target}: {why}"));
     let [stack] = scenario.stacks.as_slice() else {
@@ -75,7 +75,7 @@ pub fn record(
     seconds: f64,
     iodepth: u32,
     told: &mut dyn FnMut(f64) -> ControlFlow<()>,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<SeriesRow>> {
     let target = TargetSpec {
         path: quarry.path.clone(),
         bytes: Some(quarry.bytes),
@@ -86,12 +86,12 @@ pub fn record(
     let mut worker = Worker::prepare(&[target], &[job], None)
         .with_context(|| format!("cannot record the noise of {}", quarry.path.display()))?;
     let order = SliceSpec {
-        bound: Bound::Time { ns: SLICE_NS },
+        bound: SliceBound::Time { ns: SLICE_NS },
         min_discard_ns: DISCARD_NS,
         flush: false,
         begin_ns: None,
     };
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<SeriesRow> = Vec::new();
     let mut first_ns = None;
     loop {
         let slice = worker.slice(&order).with_context(|| quarry.path.display().to_string())?;
@@ -108,7 +108,7 @@ pub fn record(
     }
 }
 
-fn row(slice: &SliceResult, from_ns: u64, path: &Path) -> Result<Row> {
+fn row(slice: &SliceResult, from_ns: u64, path: &Path) -> Result<SeriesRow> {
     if let Some(first) = &slice.first_error {
         let why = format!("{}: {} reads failed, the first: {first}", path.display(), slice.errors);
         return Err(Failed::measurement(why).into());
@@ -117,7 +117,7 @@ fn row(slice: &SliceResult, from_ns: u64, path: &Path) -> Result<Row> {
     let at_us = |ns: u64| (ns - from_ns) / 1000;
     let start_us = at_us(slice.window_start_ns);
     let length_us = at_us(slice.window_start_ns + slice.window_ns) - start_us;
-    Ok(Row { stack: 0, start_us, length_us, ios: slice.read.ios })
+    Ok(SeriesRow { stack: 0, start_us, length_us, ios: slice.read.ios })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum RunEvent {
     /// A step is about to be performed.
     Step {
         /// What it is for.
@@ -98,7 +98,7 @@ pub struct LiveComparison {
 
 /// What a person said to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum OperatorAnswer {
     /// It is done.
     Done,
     /// Ctrl-C.
@@ -110,10 +110,10 @@ pub enum Answer {
 /// Whoever shows it.
 pub trait Observer {
     /// Takes note.
-    fn tell(&mut self, event: Event);
+    fn tell(&mut self, event: RunEvent);
 
     /// Asks a person to do something, and waits until they say that it is done or `stop` is set.
-    fn ask(&mut self, _request: &str, _stop: &AtomicBool) -> Answer {
-        Answer::Nobody
+    fn ask(&mut self, _request: &str, _stop: &AtomicBool) -> OperatorAnswer {
+        OperatorAnswer::Nobody
     }
 }

@@ -1,7 +1,7 @@
 //! What a person does before a stack can be measured: a drive that is given to one machine after the other. It is seen by the
 //! drive's serial that it was done. Where nobody is there to ask the run ends, and `iotax resume` goes on, days later if need be.
 
-use super::observer::{Answer, Event};
+use super::observer::{OperatorAnswer, RunEvent};
 use super::places::Places;
 use super::session::Session;
 use super::sets::{Layout, Set};
@@ -10,9 +10,9 @@ use anyhow::Result;
 use iotax_host::block::Identity;
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::guard::judge;
-use iotax_layers::medium::Found;
+use iotax_layers::medium::FoundMedium;
 use iotax_model::record::state::MANUAL;
-use iotax_model::scenario::{Agent, Medium, Operator, Scenario, Stack};
+use iotax_model::scenario::{LoadIssuer, Medium, Operator, Scenario, Stack};
 use iotax_steps::{Place, afar};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -53,14 +53,14 @@ impl Session<'_> {
                 let begin = if asked { "not done yet" } else { &step };
                 let text = format!("{begin}: {}\n({}: {lacking})", operator.text, stack.name);
                 match self.observer.ask(&text, self.stop) {
-                    Answer::Done => {
+                    OperatorAnswer::Done => {
                         asked = true;
                         let serial = &operator.serial;
                         let what = format!("looking for the drive {serial} where {} has it ...", stack.name);
-                        self.observer.tell(Event::Phase { what });
+                        self.observer.tell(RunEvent::Phase { what });
                     }
-                    Answer::Stopped => return Ok(false),
-                    Answer::Nobody => {
+                    OperatorAnswer::Stopped => return Ok(false),
+                    OperatorAnswer::Nobody => {
                         let run = self.run_id();
                         let why = format!(
                             "{MANUAL} before {} is measured ({step}): {}\nreason: {lacking}\nhint: do this, then run \
@@ -74,7 +74,7 @@ impl Session<'_> {
             if asked {
                 let text =
                     format!("the drive {} was found; leave it there until the next step", operator.serial);
-                self.observer.tell(Event::Note { text });
+                self.observer.tell(RunEvent::Note { text });
             }
             if stack.medium.place().is_host() && places.has(&Place::Host) {
                 self.record_place(places, &Place::Host)?;
@@ -117,7 +117,7 @@ impl Session<'_> {
             Medium::Remote { host, path, agent, .. } => {
                 let mark = self.executor.mark();
                 let reached = match self.reach_member(places, index, 0) {
-                    Err(error) if *agent == Agent::Iotax && self.executor.mark() == mark => {
+                    Err(error) if *agent == LoadIssuer::Iotax && self.executor.mark() == mark => {
                         return Ok(Some(format!("{error:#}")));
                     }
                     reached => reached.err(),
@@ -146,7 +146,7 @@ impl Session<'_> {
             let why = format!("{}: its drive has {has}, less than the operator's size of {size}", stack.name);
             return Err(Failed::input(format!("{why}; hint: a smaller size, the same for all stacks")).into());
         }
-        self.survey.found[index] = vec![Found { bytes: operator.size, ..found }];
+        self.survey.found[index] = vec![FoundMedium { bytes: operator.size, ..found }];
         Ok(None)
     }
 }

@@ -1,17 +1,17 @@
 //! What the earlier parts of a resumed run did, as the session counts it: read back from the record and the
 //! journal.
 
-use super::rounds::Progress;
+use super::rounds::WorkloadProgress;
 use anyhow::Result;
 use iotax_host::guard::found::DATA;
 use iotax_model::record::precondition::{PassedDrive, Passes};
 use iotax_model::record::{LaidOut, Purpose, Slice, ended_as_asked};
 use iotax_model::scenario::{Medium, Scenario};
 use iotax_stats::pilot::{Design, Pattern};
-use iotax_stats::rounds::{Part, Round, RoundKind};
-use iotax_stats::steady::{Writes, Wrote};
+use iotax_stats::rounds::{Round, RoundKind, RoundPart};
+use iotax_stats::steady::{WrittenRound, Wrote};
 use iotax_steps::Place;
-use iotax_steps::journal::{self, Entry};
+use iotax_steps::journal::{self, JournalEntry};
 use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub struct Past {
     /// Measured so far, by workload.
-    pub progress: BTreeMap<String, Progress>,
+    pub progress: BTreeMap<String, WorkloadProgress>,
     /// Visits that ended: (visit, set, workload).
     pub ended: BTreeSet<(u32, u32, String)>,
     /// The first visit to be made.
@@ -142,9 +142,9 @@ fn lost(data: &RunData) -> u64 {
 }
 
 /// Bytes of the fills, first syncs and rebuilds that were begun.
-fn filled(entries: &[Entry]) -> u64 {
-    let of = |entry: &Entry| match entry {
-        Entry::Intent { step, .. } => step.op.bytes_filled() + step.op.bytes_below(),
+fn filled(entries: &[JournalEntry]) -> u64 {
+    let of = |entry: &JournalEntry| match entry {
+        JournalEntry::Intent { step, .. } => step.op.bytes_filled() + step.op.bytes_below(),
         _ => 0,
     };
     entries.iter().map(of).sum()
@@ -152,7 +152,7 @@ fn filled(entries: &[Entry]) -> u64 {
 
 /// Whole rounds only: a round that was cut short would weigh one stack more than another. Latencies at the matched rate
 /// are few and are measured anew, at the rate that was fixed.
-fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
+fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> WorkloadProgress {
     let design = data.designs.iter().rfind(|design| design.workload == workload);
     let slices: Vec<&Slice> = data.slices.iter().filter(|slice| slice.workload == workload).collect();
     let wrongly_timed = data.wrongly_timed(workload);
@@ -176,7 +176,11 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
         });
         let by_bytes = scenario.workloads.iter().any(|one| one.name == workload && one.writes());
         let ending = if by_bytes { ".bytes" } else { ".ios" };
-        round.parts.push(Part { stack, amount: slice.total(ending), seconds: slice.window_ns as f64 / 1e9 });
+        round.parts.push(RoundPart {
+            stack,
+            amount: slice.total(ending),
+            seconds: slice.window_ns as f64 / 1e9,
+        });
     }
     let pattern = design.map_or(Pattern::Mirror, |design| design.pattern);
     // A series has one record of each stack.
@@ -186,7 +190,7 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
         let of = |stack: usize| round.parts.iter().filter(|part| part.stack == stack).count();
         (0..scenario.stacks.len()).all(|stack| [0, of_each].contains(&of(stack)))
     };
-    Progress {
+    WorkloadProgress {
         elapsed_s: rounds.values().flat_map(|round| &round.parts).map(|part| part.seconds).sum(),
         rounds: rounds.into_values().filter(whole).collect(),
         next_round: slices.iter().map(|slice| slice.round + 1).max().unwrap_or(0),
@@ -198,18 +202,18 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
         series,
         matched: data.matched.iter().rfind(|matched| matched.workload == workload).cloned(),
         preconditioned: preconditioned(scenario, &slices),
-        ..Progress::default()
+        ..WorkloadProgress::default()
     }
 }
 
 /// Rounds that preconditioned before those of their visits.
-fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<Writes> {
-    let mut rounds: BTreeMap<u32, Writes> = BTreeMap::new();
+fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenRound> {
+    let mut rounds: BTreeMap<u32, WrittenRound> = BTreeMap::new();
     for slice in slices.iter().filter(|slice| slice.purpose == Purpose::Precondition) {
         let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {
             continue;
         };
-        let none = || Writes { visit: slice.visit, preconditions: true, ..Writes::default() };
+        let none = || WrittenRound { visit: slice.visit, preconditions: true, ..WrittenRound::default() };
         let round = rounds.entry(slice.round).or_insert_with(none);
         let seconds = slice.window_ns as f64 / 1e9;
         let durable_s = seconds + slice.total("flush") / 1e9;
@@ -256,7 +260,7 @@ mod tests {
         let member = PathRef::Path("/dev/sda".into());
         let op = Op::Rebuild(Rebuild { array: PathRef::Yield(0), member, bytes: 1 << 30 });
         let step = Box::new(Step { id: 7, place: Place::Host, why: "rebuild".into(), op });
-        let begun = |seq| Entry::Intent { seq, boot_id: "boot".into(), step: step.clone() };
-        assert_eq!(filled(&[begun(1), Entry::Undone { seq: 1 }, begun(2)]), 2 << 30);
+        let begun = |seq| JournalEntry::Intent { seq, boot_id: "boot".into(), step: step.clone() };
+        assert_eq!(filled(&[begun(1), JournalEntry::Undone { seq: 1 }, begun(2)]), 2 << 30);
     }
 }

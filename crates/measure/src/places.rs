@@ -9,11 +9,11 @@ use iotax_model::layer as catalog;
 use iotax_model::record::ClockReading;
 use iotax_steps::afar;
 use iotax_steps::hand::{PlaceExecutor, PlaceExecutors};
-use iotax_steps::handler::{Allowed, Machine};
+use iotax_steps::handler::{Allowed, HostHandler};
 use iotax_steps::peer_hand::RemoteExecutor;
 use iotax_steps::process::{runs, started_process};
-use iotax_steps::system::Progress;
-use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::system::StepProgress;
+use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::Peer;
 use iotax_steps::wire::ssh;
 use iotax_steps::{PathRef, Place};
@@ -79,7 +79,7 @@ impl Places {
     /// # Errors
     /// When no socket pair can be made.
     pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Reached> {
-        let peer = Peer::in_process("this host", Box::new(Machine::default()))
+        let peer = Peer::in_process("this host", Box::new(HostHandler::default()))
             .context("cannot start the worker's end")?;
         self.add(&Place::Host, peer, run_id, None, SET_UP_LIMIT)
     }
@@ -353,7 +353,7 @@ impl Reached {
             // It may be stopped; one that runs goes on.
             control.execute("cont", serde_json::Value::Null)?;
         }
-        self.ask(Request::EndAll, SET_UP_LIMIT)?;
+        self.ask(WireRequest::EndAll, SET_UP_LIMIT)?;
         self.allow(&Allowed::default())
     }
 
@@ -402,7 +402,7 @@ impl Reached {
     /// # Errors
     /// When the place does not answer.
     pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
-        let asked = Request::Facts { devices: devices.to_vec(), programs: catalog::programs() };
+        let asked = WireRequest::Facts { devices: devices.to_vec(), programs: catalog::programs() };
         match self.ask(asked, SET_UP_LIMIT)? {
             Response::Facts { facts } => Ok(facts),
             other => Err(Failed::from(self.peer.unexpected("facts", &other)).into()),
@@ -415,14 +415,14 @@ impl Reached {
     /// When the place does not answer.
     pub fn allow(&mut self, allowed: &Allowed) -> Result<()> {
         self.allowed = allowed.clone();
-        self.ask(Request::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT).map(drop)
+        self.ask(WireRequest::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT).map(drop)
     }
 
     /// Asks, with the agent's refusal or the wire's fault as an error with its exit code.
     ///
     /// # Errors
     /// Those.
-    pub fn ask(&mut self, request: Request, limit: Duration) -> Result<Response> {
+    pub fn ask(&mut self, request: WireRequest, limit: Duration) -> Result<Response> {
         Ok(self.peer.call(request, limit).map_err(Failed::from)?)
     }
 
@@ -436,8 +436,8 @@ impl Reached {
         yields: &dyn Fn(&PathRef) -> Result<PathBuf>,
     ) -> Result<PathBuf> {
         let request = match target {
-            PathRef::Serial(serial) => Request::DiskBySerial { serial: serial.clone() },
-            PathRef::Pci(address) => Request::DiskAtPci { address: address.clone() },
+            PathRef::Serial(serial) => WireRequest::DiskBySerial { serial: serial.clone() },
+            PathRef::Pci(address) => WireRequest::DiskAtPci { address: address.clone() },
             _ => return yields(target),
         };
         let name = request.name();
@@ -474,7 +474,7 @@ pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecuto
 /// Executors that take down what a run left: hosts over SSH are reached when it left something there.
 pub fn executors_to_clean(
     run_id: &str,
-    watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static,
+    watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
 ) -> PlaceExecutors {
     let run_id = run_id.to_owned();
     let reach = move |place: &Place| {

@@ -13,10 +13,10 @@ use anyhow::{Context, Result};
 use iotax_host::guard::marker;
 use iotax_layers::guest::lab::{LabDrive, LabWish};
 use iotax_layers::guest::qemu::{Memory, overlay_folder};
-use iotax_layers::medium::{self, Found};
+use iotax_layers::medium::{self, FoundMedium};
 use iotax_layers::readback_owner;
-use iotax_layers::{Exposed, Machine, PlanContext, guest, layer_of};
-use iotax_model::layer::Role;
+use iotax_layers::{ExistingMachine, Exposed, PlanContext, guest, layer_of};
+use iotax_model::layer::LayerRole;
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::op::{Op, WipeSignatures};
@@ -34,9 +34,9 @@ pub struct Ground<'a> {
     /// Who can be up with whom.
     pub layout: &'a Layout,
     /// What each stack's medium is, member by member (same order as the stacks).
-    pub found: &'a [Vec<Found>],
+    pub found: &'a [Vec<FoundMedium>],
     /// What guests are made of here; `None` when no stack has one.
-    pub guest_parts: Option<guest::Parts>,
+    pub guest_parts: Option<guest::GuestParts>,
     /// The run.
     pub tag: RunTag,
 }
@@ -110,7 +110,7 @@ enum Upto {
 
 /// What the run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct PlanBounds {
     /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
     pub region: u64,
     /// What `max_written` leaves for the load; `None`: it was not given.
@@ -232,7 +232,7 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// The first of them; as [`Ground::set`].
-    pub fn bounds(&self) -> Result<Bounds> {
+    pub fn bounds(&self) -> Result<PlanBounds> {
         let (region, parts) = self.region()?;
         check_fit(self.scenario, region / parts)?;
         let media = self.media()?;
@@ -245,7 +245,7 @@ impl Ground<'_> {
         if let Some(spec) = &self.scenario.durability {
             durability::check_room(spec, self, region, left_to_write)?;
         }
-        Ok(Bounds { region, left_to_write })
+        Ok(PlanBounds { region, left_to_write })
     }
 
     /// Temporary overlays take whatever is written, and QEMU stops a guest whose overlay has no room. What the system of an
@@ -441,12 +441,12 @@ impl Ground<'_> {
         if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
             self.wipe(stack, index, &exposed, context);
         }
-        let guest = stack.layers.iter().position(|spec| spec.is(Role::Guest)).map(|at| at + 1);
+        let guest = stack.layers.iter().position(|spec| spec.is(LayerRole::Guest)).map(|at| at + 1);
         let depth = if upto == Upto::Guests { guest } else { None };
         let mut lots = lots(stack, exposed);
         for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
             key = format!("{key} | {}", spec.key());
-            if spec.is(Role::Guest) {
+            if spec.is(LayerRole::Guest) {
                 // Guests share out what was made of all lists.
                 lots = vec![gathered(lots)?];
             }
@@ -514,12 +514,12 @@ impl Ground<'_> {
     }
 
     /// Virtual machines that the scenario names, with what was found of their disks.
-    fn machines(&self) -> BTreeMap<Place, Machine> {
+    fn machines(&self) -> BTreeMap<Place, ExistingMachine> {
         let mut machines = BTreeMap::new();
         for (place, described) in &self.scenario.described {
             let Some(vm) = &described.vm else { continue };
             let may_change = self.scenario.changes.get(&vm.to_string()).copied();
-            machines.insert(place.clone(), Machine { vm: vm.clone(), may_change, disks: Vec::new() });
+            machines.insert(place.clone(), ExistingMachine { vm: vm.clone(), may_change, disks: Vec::new() });
         }
         for (stack, found) in self.scenario.stacks.iter().zip(self.found) {
             for (medium, found) in stack.medium.members().iter().zip(found) {
@@ -566,7 +566,7 @@ fn gathered(lots: Vec<Exposed>) -> Result<Exposed> {
     lots.into_iter().reduce(gather).context("a stack of nothing")
 }
 
-fn lab_wish(place: &Place, spec: &LabSpec, parts: &guest::Parts, tag: &RunTag) -> Result<LabWish> {
+fn lab_wish(place: &Place, spec: &LabSpec, parts: &guest::GuestParts, tag: &RunTag) -> Result<LabWish> {
     let drive = |number| {
         let name = drive_name(number);
         LabDrive { file: tag.run_dir.join(format!("{place}-{name}.img")), name, bytes: spec.drive_size }

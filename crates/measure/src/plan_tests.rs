@@ -3,20 +3,20 @@
 use super::*;
 use crate::{sets::layout, survey};
 use iotax_host::facts::cpu;
-use iotax_host::made_up::{Machine, server};
+use iotax_host::made_up::{MadeUpMachine, server};
 use iotax_host::pci;
 use iotax_host::routes::Subnet;
 use iotax_layers::Layer;
 use iotax_layers::guest::pin;
 use iotax_layers::volume::Loop;
-use iotax_model::scenario::check::{Request, from_arguments, from_path};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments, from_path};
 use std::fmt::Write as _;
 use std::path::Path;
 
 fn scenario(stacks: &[&str], rw: &str) -> Scenario {
     let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
     let words = vec![("rw".to_owned(), rw.to_owned())];
-    from_arguments(&stacks, &Request { words, ..Request::default() }).unwrap()
+    from_arguments(&stacks, &ScenarioRequest { words, ..ScenarioRequest::default() }).unwrap()
 }
 
 /// With media of the sizes that are declared, devices of 1 TiB.
@@ -25,22 +25,26 @@ fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
 }
 
 /// The same on a machine that has that for guests.
-fn with_guests<T>(scenario: &Scenario, guests: Option<guest::Parts>, then: impl FnOnce(&Ground) -> T) -> T {
+fn with_guests<T>(
+    scenario: &Scenario,
+    guests: Option<guest::GuestParts>,
+    then: impl FnOnce(&Ground) -> T,
+) -> T {
     with_devices_of(1 << 40, scenario, guests, then)
 }
 
 fn with_devices_of<T>(
     bytes: u64,
     scenario: &Scenario,
-    guests: Option<guest::Parts>,
+    guests: Option<guest::GuestParts>,
     then: impl FnOnce(&Ground) -> T,
 ) -> T {
     iotax_layers::fabric::fix_names();
     let found_of = |medium: &Medium| match medium {
-        Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
-        _ => Found::bare(bytes, true, true),
+        Medium::File { size, .. } => FoundMedium::bare(size.unwrap(), false, false),
+        _ => FoundMedium::bare(bytes, true, true),
     };
-    let found: Vec<Vec<Found>> =
+    let found: Vec<Vec<FoundMedium>> =
         scenario.stacks.iter().map(|stack| stack.medium.members().iter().map(found_of).collect()).collect();
     let layout = layout(scenario);
     let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
@@ -111,7 +115,7 @@ fn trims_of_files_that_are_there_are_told_to_their_markers_first() {
         // The made-up drive is nobody's.
         scenario.consent.clear();
         let found = [(false, 1 << 30), (false, 1 << 30), (false, 1 << 30), (true, 1 << 40)]
-            .map(|(block, bytes)| vec![Found::bare(bytes, block, true)]);
+            .map(|(block, bytes)| vec![FoundMedium::bare(bytes, block, true)]);
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
@@ -175,8 +179,8 @@ fn what_was_not_looked_at_is_not_planned() {
 }
 
 /// The server of host::made_up, which has an IOMMU and a drive of its own group.
-fn parts_of(machine: &Machine) -> guest::Parts {
-    guest::Parts { drives: pci::drives(&machine.probe), ..guest::Parts::made_up() }
+fn parts_of(machine: &MadeUpMachine) -> guest::GuestParts {
+    guest::GuestParts { drives: pci::drives(&machine.probe), ..guest::GuestParts::made_up() }
 }
 
 #[test]
@@ -203,10 +207,13 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
         "net:host | vm(net=tap,vhost=on,net-queues=2)",
         "net:host | vm(vcpus=1,net=tap)",
     ];
-    let request =
-        Request { probe: Some("tcp".into()), vm: Some("memory=256MiB".into()), ..Request::default() };
+    let request = ScenarioRequest {
+        probe: Some("tcp".into()),
+        vm: Some("memory=256MiB".into()),
+        ..ScenarioRequest::default()
+    };
     let scenario = from_arguments(&stacks.map(str::to_owned), &request).unwrap();
-    let shown = with_guests(&scenario, Some(guest::Parts::made_up()), show);
+    let shown = with_guests(&scenario, Some(guest::GuestParts::made_up()), show);
     let ours = |line: &&str| ["ip ", "netdev", "set 0, visit 0,"].iter().any(|word| line.contains(word));
     let brief = |line: &str| match line.split_once("-netdev ") {
         Some((line, card)) => {
@@ -217,7 +224,7 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
     };
     insta::assert_snapshot!(shown.lines().filter(ours).map(brief).collect::<Vec<_>>().join("\n"));
     let taken = vec![("tun0".to_owned(), Subnet::of([198, 18, 0, 0].into(), 15))];
-    let full = guest::Parts { routes: taken, ..guest::Parts::made_up() };
+    let full = guest::GuestParts { routes: taken, ..guest::GuestParts::made_up() };
     let refused = with_guests(&scenario, Some(full), |ground| ground.bounds().unwrap_err());
     assert!(format!("{refused:#}").contains("routes to all of 198.18.0.0/15"), "{refused:#}");
 }
@@ -225,7 +232,7 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
 #[test]
 fn the_kernel_serves_what_only_a_step_will_know() {
     let scenario = scenario(&["file:/srv/x.img,size=1GiB | loop | vm(attach=vhost-scsi)"], "randread");
-    let shown = with_guests(&scenario, Some(guest::Parts::made_up()), show);
+    let shown = with_guests(&scenario, Some(guest::GuestParts::made_up()), show);
     let export = shown.lines().find(|line| line.contains("LIO")).unwrap();
     let expected =
         "  export <device of step 1> as LIO's iblock iotax-RUN-iotax-vm0-0 to vhost-scsi naa.5001405";
@@ -241,7 +248,7 @@ fn a_running_target_serves_a_part_to_each_guest() {
         "/dev/nvme0n1 | vm(attach=vhost-user-blk,spdk=/run/spdk.sock,num-queues=4,queue-size=256)".to_owned(),
     ];
     let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
-    let shown = with_guests(&scenario(&stacks, "randread"), Some(guest::Parts::made_up()), show);
+    let shown = with_guests(&scenario(&stacks, "randread"), Some(guest::GuestParts::made_up()), show);
     let ours = |line: &&str| ["SPDK", "vhost-user-blk"].iter().any(|word| line.contains(word));
     let lines: Vec<String> = shown.lines().filter(ours).map(only_disks).collect();
     insta::assert_snapshot!(lines.join("\n"));
@@ -255,7 +262,7 @@ fn members_become_a_bdev_that_guests_share_or_have_a_part_of_each() {
         |layer: &str| vec![format!("{files} | {layer} | {vm}"), format!("{files} | {layer} | {vm} x2")];
     let planned = |stacks: Vec<String>, rw: &str| {
         let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
-        let shown = with_guests(&scenario(&stacks, rw), Some(guest::Parts::made_up()), show);
+        let shown = with_guests(&scenario(&stacks, rw), Some(guest::GuestParts::made_up()), show);
         let ours = |line: &&str| ["SPDK", "bdev", "vhost-user-blk"].iter().any(|word| line.contains(word));
         shown.lines().filter(ours).map(only_disks).collect::<Vec<_>>().join("\n")
     };
@@ -278,9 +285,9 @@ fn members_of_an_array_that_is_rebuilt_are_written() {
     let words = vec![("rw".to_owned(), "randread".to_owned())];
     let planned = |states: Option<&str>| {
         let states = states.map(str::to_owned);
-        let request = Request { words: words.clone(), states, ..Request::default() };
+        let request = ScenarioRequest { words: words.clone(), states, ..ScenarioRequest::default() };
         let scenario = from_arguments(&[text.to_owned()], &request).unwrap();
-        let shown = with_guests(&scenario, Some(guest::Parts::made_up()), show);
+        let shown = with_guests(&scenario, Some(guest::GuestParts::made_up()), show);
         (survey::intent(&scenario, &scenario.stacks[0]), shown)
     };
     let (intent, shown) = planned(None);
@@ -315,9 +322,9 @@ fn the_target_that_has_a_bdev_serves_it_over_nvme() {
 fn what_cannot_be_made_of_members_is_refused() {
     let refused_as = |stack: &str, words: &[(&str, &str)]| {
         let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let request = Request { words, ..Request::default() };
+        let request = ScenarioRequest { words, ..ScenarioRequest::default() };
         let scenario = from_arguments(&[stack.to_owned()], &request).unwrap();
-        with_guests(&scenario, Some(guest::Parts::made_up()), |ground| match ground.bounds() {
+        with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| match ground.bounds() {
             Ok(bounds) => format!("{} bytes", bounds.region),
             Err(error) => error.to_string(),
         })
@@ -359,7 +366,7 @@ fn only_disks(line: &str) -> String {
 fn words_of_spdk_are_refused_where_it_has_no_part() {
     let refused = |words: &str, load: &str| {
         let stack = format!("file:/srv/x.img,size=1GiB | vm({words})");
-        let guests = Some(guest::Parts::made_up());
+        let guests = Some(guest::GuestParts::made_up());
         with_guests(&scenario(&[&stack], load), guests, |ground| ground.bounds().unwrap_err().to_string())
     };
     let spdk = |more: &str| format!("attach=vhost-user-blk,spdk=/run/spdk.sock,{more}");
@@ -381,7 +388,7 @@ fn words_of_spdk_are_refused_where_it_has_no_part() {
 #[test]
 fn the_passthrough_of_a_drive_as_it_ships() {
     let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e0-passthrough.toml"));
-    let scenario = from_path(file, &Request::default()).unwrap();
+    let scenario = from_path(file, &ScenarioRequest::default()).unwrap();
     let machine = server();
     machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");
     let mut parts = parts_of(&machine);
@@ -402,7 +409,7 @@ fn huge_pages_that_are_lacking_are_those_of_the_set_with_most_guests() {
     let vm = |more: &str| format!("/dev/vda | vm(memory=1GiB,hugepages=1GiB){more}");
     let stacks = [vm(""), vm(" x8"), vm(" x2")];
     let scenario = scenario(&stacks.each_ref().map(String::as_str), "randwrite");
-    let mut parts = guest::Parts::made_up();
+    let mut parts = guest::GuestParts::made_up();
     parts.room.huge_pages = Vec::new();
     let refused = with_guests(&scenario, Some(parts), |ground| ground.bounds().unwrap_err());
     assert_eq!(iotax_units::exit::code_of(&refused), iotax_units::exit::UNMET_NEED);
@@ -412,7 +419,7 @@ fn huge_pages_that_are_lacking_are_those_of_the_set_with_most_guests() {
 #[test]
 fn a_guests_processors_and_its_memory_are_on_one_node() {
     let guest_of = |words: &str| {
-        let mut parts = guest::Parts::made_up();
+        let mut parts = guest::GuestParts::made_up();
         parts.room.groups = pin::groups(&cpu(&server().probe));
         let stack = format!("file:/srv/x.img,size=1GiB | vm(vcpus=1,{words})");
         with_guests(&scenario(&[&stack], "randread"), Some(parts), |ground| {
@@ -458,7 +465,7 @@ fn stacks_on_one_image_share_its_guest_and_no_kernel_of_ours_is_in_it() {
     let vm = |options: &str| format!("file:/srv/x.img,size=1GiB | vm(image=/srv/debian.qcow2{options})");
     let stacks = [vm(""), vm(",cache=directsync"), vm(",firmware=ovmf")];
     let scenario = scenario(&stacks.each_ref().map(String::as_str), "randread");
-    let parts = with_image(guest::Parts::made_up());
+    let parts = with_image(guest::GuestParts::made_up());
     with_guests(&scenario, Some(parts), |ground| insta::assert_snapshot!(show(ground)));
 }
 
@@ -506,7 +513,7 @@ fn overlays_that_have_no_room_are_refused() {
     let planned = |stack: &str, rw: &str, size: Option<u64>| {
         let mut scenario = scenario(&[stack], rw);
         scenario.workloads[0].jobs[0].size = size;
-        with_devices_of(1 << 48, &scenario, Some(guest::Parts::made_up()), |ground| {
+        with_devices_of(1 << 48, &scenario, Some(guest::GuestParts::made_up()), |ground| {
             ground.bounds().map(drop).map_err(|error| format!("{error:#}"))
         })
     };
@@ -521,11 +528,11 @@ fn overlays_that_have_no_room_are_refused() {
 }
 
 /// Parts of a machine with that image.
-fn with_image(parts: guest::Parts) -> guest::Parts {
+fn with_image(parts: guest::GuestParts) -> guest::GuestParts {
     use iotax_layers::guest::system_image::{Format, SystemImage};
     let path = std::path::PathBuf::from("/srv/debian.qcow2");
     let image = SystemImage { path: path.clone(), format: Format::Qcow2 };
-    guest::Parts { images: [(path, image)].into(), ..parts }
+    guest::GuestParts { images: [(path, image)].into(), ..parts }
 }
 
 /// Whatever the load does, the system in an image may mount, assemble or repair what it finds.
@@ -557,7 +564,7 @@ fn a_system_that_nothing_keeps_from_writing_is_one_that_writes() {
 
 /// The steps, without the command lines of the guests.
 fn images_of(stacks: &[&str], rw: &str) -> String {
-    with_guests(&scenario(stacks, rw), Some(guest::Parts::made_up()), |ground| {
+    with_guests(&scenario(stacks, rw), Some(guest::GuestParts::made_up()), |ground| {
         let region = ground.bounds().unwrap().region;
         let mut text = format!("region {region}\n");
         for set in &ground.layout.sets {
@@ -595,7 +602,7 @@ fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
     let planned = |way: &str, length: usize| {
         let stack = format!("file:/srv/x.img,size=1GiB | vm(attach={way})");
         let scenario = scenario(&[&stack], "randread");
-        with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+        with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| {
             let run_dir = format!("/{}", "d".repeat(length - 1)).into();
             let tag = RunTag { run_dir, ..ground.tag.clone() };
             let parts = ground.guest_parts.clone();
@@ -619,7 +626,7 @@ fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
 fn images_that_make_no_sense_are_refused() {
     let refused = |options: &str, size: &str| {
         let stack = format!("file:/srv/x.img,size={size} | vm({options})");
-        with_guests(&scenario(&[&stack], "randread"), Some(guest::Parts::made_up()), |ground| {
+        with_guests(&scenario(&[&stack], "randread"), Some(guest::GuestParts::made_up()), |ground| {
             ground.bounds().unwrap_err().to_string()
         })
     };
@@ -650,7 +657,7 @@ fn images_that_make_no_sense_are_refused() {
 fn what_is_written_first_counts_towards_what_may_be_written() {
     let mut scenario = scenario(&["file:/srv/x.img,size=1GiB | vm(format=qcow2)"], "randread");
     let left = |scenario: &Scenario| {
-        with_guests(scenario, Some(guest::Parts::made_up()), |ground| {
+        with_guests(scenario, Some(guest::GuestParts::made_up()), |ground| {
             ground.bounds().map(|bounds| bounds.left_to_write).map_err(|error| error.to_string())
         })
     };

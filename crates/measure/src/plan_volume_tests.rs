@@ -2,9 +2,9 @@
 
 use super::*;
 use iotax_host::guard::judge::Intent;
-use iotax_host::pci::Drive;
+use iotax_host::pci::PciDrive;
 use iotax_layers::readback_owner;
-use iotax_steps::guest::pin::Group;
+use iotax_steps::guest::pin::CacheGroup;
 use iotax_steps::op::Op;
 
 #[test]
@@ -21,13 +21,13 @@ fn an_array_is_made_once_for_all_that_stand_on_it() {
 fn a_scenario_with_a_described_engine_plans_its_commands() {
     for name in ["e3-xiraid", "e3-spdk-raid"] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
-        let scenario = from_path(&file, &Request::default()).unwrap();
-        let drive = |at: usize| Drive {
+        let scenario = from_path(&file, &ScenarioRequest::default()).unwrap();
+        let drive = |at: usize| PciDrive {
             address: format!("0000:0{at}:00.0"),
             paths: vec![format!("/dev/nvme{at}n1").into()],
-            ..Drive::default()
+            ..PciDrive::default()
         };
-        let parts = guest::Parts { drives: (0..5).map(drive).collect(), ..guest::Parts::made_up() };
+        let parts = guest::GuestParts { drives: (0..5).map(drive).collect(), ..guest::GuestParts::made_up() };
         with_guests(&scenario, Some(parts), |ground| {
             let changes = |set: &Set| {
                 let up = ground.set(&ground.layout.sets[set.after.unwrap_or(0)], 0).unwrap();
@@ -123,7 +123,7 @@ fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
 #[test]
 fn each_guest_has_a_part_of_its_own() {
     let scenario = scenario(&["/dev/sda | split(2) | vm x2", "/dev/sda | vm x2"], "randread");
-    with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+    with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| {
         let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
         let below = |stack: usize| {
             let shown = &plan.targets[stack].1;
@@ -145,7 +145,7 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
     let asked = |options: &str| {
         let stack = format!("[/dev/sda,/dev/sdb] | mdraid(level=1{options})");
         let scenario = scenario(&[&stack], "randread");
-        let found = [1u64 << 30, 2 << 30].map(|bytes| Found::bare(bytes, true, true)).to_vec();
+        let found = [1u64 << 30, 2 << 30].map(|bytes| FoundMedium::bare(bytes, true, true)).to_vec();
         let layout = layout(&scenario);
         let tag = RunTag::of_none();
         let ground = Ground { scenario: &scenario, layout: &layout, found: &[found], guest_parts: None, tag };
@@ -161,7 +161,8 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
 fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_only_there() {
     let wiped = |stacks: &[&str]| {
         let scenario = scenario(stacks, "randread");
-        let mut found = [Found::bare(1 << 30, true, true), Found::bare(1 << 30, true, true)].to_vec();
+        let mut found =
+            [FoundMedium::bare(1 << 30, true, true), FoundMedium::bare(1 << 30, true, true)].to_vec();
         found[1].signatures = vec!["gpt".into(), "linux_raid_member".into()];
         let found: Vec<_> = stacks.iter().map(|_| found.clone()).collect();
         let layout = layout(&scenario);
@@ -184,7 +185,8 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
     let stacks = [array.to_owned(), format!("{array} | engine(fio)")];
     let words = vec![("rw".to_owned(), "randread".to_owned())];
     let states = Some("healthy,failed(1),rebuilding".to_owned());
-    let scenario = from_arguments(&stacks, &Request { words, states, ..Request::default() }).unwrap();
+    let scenario =
+        from_arguments(&stacks, &ScenarioRequest { words, states, ..ScenarioRequest::default() }).unwrap();
     with_ground(&scenario, |ground| {
         let sets = &ground.layout.sets;
         let up = ground.set(&sets[0], 0).unwrap();
@@ -202,7 +204,8 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
 fn what_syncs_and_rebuilds_write_counts_as_written() {
     let left = |stack: &str, states: Option<&str>, most: u64| {
         let words = vec![("rw".to_owned(), "randread".to_owned())];
-        let request = Request { words, states: states.map(str::to_owned), ..Request::default() };
+        let request =
+            ScenarioRequest { words, states: states.map(str::to_owned), ..ScenarioRequest::default() };
         let mut scenario = from_arguments(&[stack.to_owned()], &request).unwrap();
         scenario.max_written = Some(most);
         with_ground(&scenario, |ground| {
@@ -249,9 +252,10 @@ fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
         "each([[/dev/sda,/dev/sdb,/dev/sdc],[/dev/sdd,/dev/sde,/dev/sdf]]) | mdraid(level=5,size=1GiB)";
     let spread = format!("{arrays} | split(2) | vm x4");
     let words = [("rw".to_owned(), "randread".to_owned())].to_vec();
-    let asked = Request { words, states: Some("healthy,failed(1)".into()), ..Request::default() };
+    let asked =
+        ScenarioRequest { words, states: Some("healthy,failed(1)".into()), ..ScenarioRequest::default() };
     let scenario = from_arguments(&[spread], &asked).unwrap();
-    with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+    with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| {
         let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
         let describe = |steps: &[Step]| -> Vec<String> {
             steps.iter().map(|step| step.op.operation().describe()).collect()
@@ -284,13 +288,14 @@ fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
 #[test]
 fn guests_run_on_the_node_of_the_drives_of_their_array() {
     let nodes_of = |first: u64, second: u64, stack: &str| {
-        let drive = |at: u64| Drive {
+        let drive = |at: u64| PciDrive {
             paths: vec![format!("/dev/nvme{at}n1").into()],
             numa_node: Some([first, second][at as usize / 2]),
-            ..Drive::default()
+            ..PciDrive::default()
         };
-        let mut parts = guest::Parts { drives: (0..4).map(drive).collect(), ..guest::Parts::made_up() };
-        parts.room.groups = vec![Group::single(0..4, Some(0)), Group::single(4..8, Some(1))];
+        let mut parts =
+            guest::GuestParts { drives: (0..4).map(drive).collect(), ..guest::GuestParts::made_up() };
+        parts.room.groups = vec![CacheGroup::single(0..4, Some(0)), CacheGroup::single(4..8, Some(1))];
         let scenario = scenario(&[stack], "randread");
         with_guests(&scenario, Some(parts), |ground| {
             let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
@@ -319,7 +324,7 @@ fn a_guest_has_several_disks_and_several_guests_share_an_array() {
         "each([[/dev/sdd,/dev/sde],[/dev/sdf,/dev/sdg]]) | mdraid(level=1,size=1GiB) | vm(memory=1GiB) x4",
     ];
     let scenario = scenario(&stacks, "randread");
-    with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+    with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| {
         let (quarter, half) = (1 << 38, Some(1 << 29));
         let expected = [
             vec![vec![(0, Some(quarter)); 2]; 2],

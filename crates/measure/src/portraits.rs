@@ -3,7 +3,7 @@
 
 use super::bench::Ready;
 use super::guests;
-use super::observer::Event;
+use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
 use super::session::Session;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;
 use iotax_layers::readback_owner;
-use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, Record, Serving, SpdkTarget, ThreadGroup};
+use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, RunRecord, Serving, SpdkTarget, ThreadGroup};
 use iotax_model::scenario::Stack;
 use iotax_steps::guest::throttle;
 use iotax_steps::hypervisor;
@@ -93,7 +93,7 @@ impl Session<'_> {
             let stacks =
                 up.stacks_on(step.id).map(|index| self.scenario.stacks[index].name.clone()).collect();
             let (layer, part, place) = (layer.to_owned(), part.to_owned(), step.place.clone());
-            self.store.append(&Record::Layer(LayerUp { stacks, layer, part, place, device, settings }))?;
+            self.store.append(&RunRecord::Layer(LayerUp { stacks, layer, part, place, device, settings }))?;
         }
         Ok(())
     }
@@ -119,7 +119,7 @@ impl Session<'_> {
                 }
                 let serving = Serving { stack: one.stack.clone(), place: place.clone(), threads };
                 if self.told.is_served_otherwise(&serving) {
-                    self.store.append(&Record::Serving(serving))?;
+                    self.store.append(&RunRecord::Serving(serving))?;
                 }
             }
         }
@@ -171,7 +171,7 @@ impl Session<'_> {
         let Made { commands, disks, spdk } = made;
         let facts = PlaceFacts { place: place.clone(), facts, emulated, commands, disks, spdk };
         match self.told.has_changed(&facts) {
-            true => Ok(self.store.append(&Record::Place(facts))?),
+            true => Ok(self.store.append(&RunRecord::Place(facts))?),
             false => Ok(()),
         }
     }
@@ -179,7 +179,7 @@ impl Session<'_> {
     /// Once a run, and all at once.
     fn tell_emulated(&mut self, places: &[(Place, Option<String>)]) {
         for text in self.told.emulated(places) {
-            self.observer.tell(Event::Warning { text });
+            self.observer.tell(RunEvent::Warning { text });
         }
     }
 }

@@ -2,9 +2,9 @@
 //! layers will stand on it (SNIA's workload independent preconditioning). They are part of no figure, and what of them a drive
 //! kept is not written again by a resumed run. Rounds of the load itself are `steady_rounds`' business.
 
-use super::bench::Member;
-use super::first_writes::{Pass, Writes};
-use super::observer::Event;
+use super::bench::LoadedMember;
+use super::first_writes::{FirstWritePass, Pass};
+use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::Ground;
 use super::session::Session;
@@ -13,9 +13,9 @@ use super::stopped;
 use anyhow::Result;
 use iotax_layers::{PlanContext, medium};
 use iotax_load::{Job, Rw, TargetSpec};
-use iotax_model::record::Record;
+use iotax_model::record::RunRecord;
 use iotax_model::record::precondition::{PassedDrive, Passes};
-use iotax_model::scenario::{Agent, Medium};
+use iotax_model::scenario::{LoadIssuer, Medium};
 use iotax_steps::Place;
 use iotax_steps::handler::Allowed;
 use iotax_units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
@@ -40,19 +40,19 @@ pub struct Batch {
     /// Where they are.
     pub place: Place,
     /// Who writes there.
-    agent: Agent,
+    agent: LoadIssuer,
     /// Bytes of each, in whole blocks; `UNKNOWN_BYTES` of a drive that nobody has looked at yet.
     pub bytes: u64,
     /// Bytes of each that an earlier part of the run has written, of all passes.
     pub done: u64,
-    whose: Whose,
+    whose: DriveOwner,
     /// Which.
     pub paths: Vec<PathBuf>,
 }
 
 /// Whose what is written over is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum DriveOwner {
     /// A file with our marker behind its data.
     File,
     /// A drive of a lab, which the run made.
@@ -64,7 +64,7 @@ enum Whose {
 impl Batch {
     /// Whether nobody misses what is on them.
     pub fn is_ours(&self) -> bool {
-        self.whose != Whose::Device
+        self.whose != DriveOwner::Device
     }
 
     /// Whether the two are the same but for their paths.
@@ -125,11 +125,11 @@ pub fn batches(ground: &Ground, done: impl Fn(&Place, &str) -> u64) -> Result<Ve
     Ok(all)
 }
 
-fn whose(medium: &Medium) -> Whose {
+fn whose(medium: &Medium) -> DriveOwner {
     match medium {
-        Medium::Drive { .. } => Whose::Drive,
-        Medium::File { .. } | Medium::Remote { size: Some(_), .. } => Whose::File,
-        _ => Whose::Device,
+        Medium::Drive { .. } => DriveOwner::Drive,
+        Medium::File { .. } | Medium::Remote { size: Some(_), .. } => DriveOwner::File,
+        _ => DriveOwner::Device,
     }
 }
 
@@ -162,7 +162,8 @@ impl Session<'_> {
         self.look_again(places, &all)?;
         let written_in: BTreeSet<Place> = batches.iter().map(|batch| batch.place.clone()).collect();
         for place in &written_in {
-            let made = batches.iter().filter(|batch| batch.whose == Whose::Drive && batch.place == *place);
+            let made =
+                batches.iter().filter(|batch| batch.whose == DriveOwner::Drive && batch.place == *place);
             let made = made.flat_map(|batch| batch.paths.clone()).collect();
             let admitted = self.admitted.clone();
             places.get(place)?.allow(&Allowed { consent: self.scenario.consent.clone(), made, admitted })?;
@@ -187,7 +188,8 @@ impl Session<'_> {
             writable: true,
             hold: Default::default(),
         };
-        let member = Member { place: batch.place.clone(), targets: batch.paths.iter().map(target).collect() };
+        let member =
+            LoadedMember { place: batch.place.clone(), targets: batch.paths.iter().map(target).collect() };
         let drives: Vec<PassedDrive> = batch.paths.iter().map(drive).collect();
         let before = drives.first().and_then(|drive| self.past.passed(&batch.place, drive)).cloned();
         let mut passes = Passes {
@@ -200,7 +202,7 @@ impl Session<'_> {
         };
         if passes.is_done() {
             let text = format!("{} was preconditioned by an earlier part of this run", batch.names());
-            self.observer.tell(Event::Preconditioned { text });
+            self.observer.tell(RunEvent::Preconditioned { text });
             return Ok(());
         }
         let clock = Clock { from: batch.done, since: Instant::now() };
@@ -212,7 +214,7 @@ impl Session<'_> {
         self.record_passes(&mut passes)?;
         if result.is_ok() {
             let text = format!("preconditioned {}: {}", batch.names(), said(&passes, before.as_ref()));
-            self.observer.tell(Event::Preconditioned { text });
+            self.observer.tell(RunEvent::Preconditioned { text });
         }
         result.map_err(|error| stopped::blame(places, &[&batch.place], error))
     }
@@ -222,15 +224,15 @@ impl Session<'_> {
         &mut self,
         places: &mut Places,
         batch: &Batch,
-        member: &Member,
+        member: &LoadedMember,
         passes: &mut Passes,
         clock: &Clock,
     ) -> Result<()> {
         let offset = passes.written % batch.bytes;
         let rest = batch.bytes - offset;
         let (stretch, of_each) = match batch.agent {
-            Agent::Iotax => (STRETCH, rest),
-            Agent::Fio => (STRETCH_AFAR, rest.min(STRETCH_AFAR)),
+            LoadIssuer::Iotax => (STRETCH, rest),
+            LoadIssuer::Fio => (STRETCH_AFAR, rest.min(STRETCH_AFAR)),
         };
         let job = Job {
             name: "preconditioning".into(),
@@ -249,12 +251,12 @@ impl Session<'_> {
         let pass =
             Pass { member, bytes: batch.bytes, job: job.writing(self.scenario.data()), stretch, of_each };
         let stop = self.stop;
-        let mut told = |done: &Writes| {
+        let mut told = |done: &FirstWritePass| {
             passes.written = before.written + done.bytes / drives;
             passes.took_ns = before.took_ns + done.took_ns;
             passes.flush_ns = before.flush_ns + done.flush_ns;
             let what = format!("preconditioning {}: {}", batch.names(), clock.left(passes, batch));
-            self.observer.tell(Event::Phase { what });
+            self.observer.tell(RunEvent::Phase { what });
             if passes.written.saturating_add(stretch / drives) >= passes.begun {
                 self.record_passes(passes)?;
             }
@@ -267,7 +269,7 @@ impl Session<'_> {
     fn record_passes(&mut self, passes: &mut Passes) -> Result<()> {
         let every = RECORD_EVERY.max(passes.whole() / 100);
         passes.begun = passes.written.saturating_add(every).min(passes.whole());
-        self.store.append(&Record::Passes(passes.clone()))?;
+        self.store.append(&RunRecord::Passes(passes.clone()))?;
         Ok(self.store.sync()?)
     }
 }

@@ -5,12 +5,12 @@ use crate::observer::Observer;
 use crate::past::Past;
 use crate::sets::layout;
 use crate::survey::Survey;
-use crate::told::Told;
+use crate::told::AnnouncedOnce;
 use iotax_host::guard::marker;
-use iotax_layers::medium::Found;
+use iotax_layers::medium::FoundMedium;
 use iotax_model::record::RunStart;
 use iotax_model::scenario::Scenario;
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_steps::RunTag;
 use iotax_steps::executor::Executor;
 use iotax_steps::hand::PlaceExecutors;
@@ -26,26 +26,26 @@ const SIZE: u64 = 192 * MIB;
 fn scenario(stacks: &[String], measure: &[(&str, &str)]) -> Scenario {
     let words = vec![("rw".to_owned(), "randread".to_owned())];
     let measure = measure.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    from_arguments(stacks, &Request { words, measure, ..Request::default() }).unwrap()
+    from_arguments(stacks, &ScenarioRequest { words, measure, ..ScenarioRequest::default() }).unwrap()
 }
 
 /// Presses Ctrl-C when it was told so often of how far it is.
 struct Watcher<'a> {
     stop: &'a AtomicBool,
     patience: usize,
-    said: Vec<Event>,
+    said: Vec<RunEvent>,
 }
 
 impl Observer for Watcher<'_> {
-    fn tell(&mut self, event: Event) {
-        self.patience = self.patience.saturating_sub(usize::from(matches!(event, Event::Phase { .. })));
+    fn tell(&mut self, event: RunEvent) {
+        self.patience = self.patience.saturating_sub(usize::from(matches!(event, RunEvent::Phase { .. })));
         self.stop.fetch_or(self.patience == 0, Ordering::Relaxed);
         self.said.push(event);
     }
 }
 
 /// One part of a run: whether it came to its end, and what it said.
-fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec<Event>) {
+fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec<RunEvent>) {
     let stop = AtomicBool::new(false);
     let mut observer = Watcher { stop: &stop, patience, said: Vec::new() };
     let dir = folder.join("run");
@@ -57,11 +57,11 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
         true => Store::append(&dir).unwrap(),
         false => {
             let mut store = Store::create(folder, "run").unwrap();
-            store.append(&Record::Run(start(scenario))).unwrap();
+            store.append(&RunRecord::Run(start(scenario))).unwrap();
             store
         }
     };
-    let found = Found::bare(SIZE, false, true);
+    let found = FoundMedium::bare(SIZE, false, true);
     let mut survey = Survey::default();
     survey.found = vec![vec![found]; scenario.stacks.len()];
     let tag = RunTag { run_id: "run".into(), run_dir: dir.clone() };
@@ -75,7 +75,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
         observer: &mut observer,
         stop: &stop,
         past,
-        told: Told::default(),
+        told: AnnouncedOnce::default(),
         admitted: Default::default(),
         allowance: None,
         courses: None,
@@ -106,9 +106,9 @@ fn recorded(folder: &Path) -> Vec<Passes> {
     iotax_store::load(&folder.join("run")).unwrap().passes
 }
 
-fn lines(said: &[Event]) -> Vec<&str> {
-    let line = |event: &'_ Event| match event {
-        Event::Preconditioned { text } => Some(text.clone().leak() as &str),
+fn lines(said: &[RunEvent]) -> Vec<&str> {
+    let line = |event: &'_ RunEvent| match event {
+        RunEvent::Preconditioned { text } => Some(text.clone().leak() as &str),
         _ => None,
     };
     said.iter().filter_map(line).collect()
@@ -183,7 +183,7 @@ fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
 fn drives_of_one_size_are_written_at_the_same_time() {
     let stacks = ["each([/dev/vda,/dev/vdb])", "[/dev/vda,/dev/vdb,/dev/vdc] | mdraid(level=0)"];
     let scenario = scenario(&stacks.map(str::to_owned), &[("precondition", "2x")]);
-    let of = |bytes| Found::bare(bytes, true, true);
+    let of = |bytes| FoundMedium::bare(bytes, true, true);
     let (one, odd) = (of(1 << 40), of((1 << 39) + 512));
     let found = vec![vec![one.clone(), one.clone()], vec![one.clone(), one, odd]];
     let layout = layout(&scenario);

@@ -2,9 +2,9 @@
 //! the record. Of a load that was cut short only what its own reads have shown is asked for.
 
 use super::bench::Bench;
-use super::observer::{Event, Observer};
+use super::observer::{Observer, RunEvent};
 use anyhow::Result;
-use iotax_model::record::Record;
+use iotax_model::record::RunRecord;
 use iotax_model::record::verification::Verification;
 use iotax_units::counted;
 use iotax_units::exit::Failed;
@@ -23,11 +23,11 @@ impl Bench<'_> {
                 let read = read && !stop.load(Ordering::Relaxed);
                 let what = format!("reading back what was written to {}", ready.stack);
                 if read {
-                    observer.tell(Event::Phase { what: what.clone() });
+                    observer.tell(RunEvent::Phase { what: what.clone() });
                 }
                 let mut told = |far: serde_json::Value| {
                     let share = far["read_back"].as_f64().unwrap_or(0.0);
-                    observer.tell(Event::Phase { what: format!("{what}: {:.0} %", 100.0 * share) });
+                    observer.tell(RunEvent::Phase { what: format!("{what}: {:.0} %", 100.0 * share) });
                     match stop.load(Ordering::Relaxed) {
                         true => ControlFlow::Break(()),
                         false => ControlFlow::Continue(()),
@@ -38,9 +38,9 @@ impl Bench<'_> {
                 if found.wrong() > 0 {
                     let wrong = counted(found.wrong(), "block", "blocks");
                     let text = format!("{}: {wrong} not as last written", ready.stack);
-                    observer.tell(Event::Warning { text });
+                    observer.tell(RunEvent::Warning { text });
                 }
-                self.store.append(&Record::Verified(Verification {
+                self.store.append(&RunRecord::Verified(Verification {
                     visit: self.visit,
                     set: self.set,
                     workload: self.workload.name.clone(),

@@ -7,8 +7,8 @@ use super::sets::{Layout, layout};
 use super::survey::{self, Survey};
 use anyhow::{Error, Result};
 use iotax_host::Missing;
-use iotax_host::pci::Drive;
-use iotax_layers::guest::{self, Parts, Requested};
+use iotax_host::pci::PciDrive;
+use iotax_layers::guest::{self, GuestParts, Requested};
 use iotax_model::scenario::Scenario;
 use iotax_steps::RunTag;
 use iotax_units::exit::{Failed, UNMET_NEED, code_of};
@@ -20,7 +20,7 @@ pub struct Ready {
     /// The bottom of every stack.
     pub survey: Survey,
     /// What guests are made of, with a kernel that may still have to be fetched.
-    pub guest_parts: Option<Parts>,
+    pub guest_parts: Option<GuestParts>,
     /// Devices and files that were named and do not exist, and consents that were not given, a sentence each.
     absent: Vec<String>,
     /// What is lacking.
@@ -110,19 +110,19 @@ fn parts(
     scenario: &Scenario,
     absent: &[survey::Absent],
     also: &mut Vec<Error>,
-) -> Result<Parts> {
-    let mut parts = match Parts::for_plan(requested, scenario) {
+) -> Result<GuestParts> {
+    let mut parts = match GuestParts::for_plan(requested, scenario) {
         Err(error) if code_of(&error) == UNMET_NEED => {
             also.push(error);
-            Parts::for_plan(Requested::Auto, scenario)?
+            GuestParts::for_plan(Requested::Auto, scenario)?
         }
         other => other?,
     };
-    parts.drives.extend(absent.iter().map(|absent| Drive {
+    parts.drives.extend(absent.iter().map(|absent| PciDrive {
         address: "ADDRESS".into(),
         paths: vec![absent.path.clone()],
         driver: Some("nvme".into()),
-        ..Drive::default()
+        ..PciDrive::default()
     }));
     Ok(parts)
 }
@@ -130,7 +130,7 @@ fn parts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_model::scenario::check::{Request, from_arguments, from_path};
+    use iotax_model::scenario::check::{ScenarioRequest, from_arguments, from_path};
     use iotax_units::exit::BAD_INPUT;
 
     fn refused(scenario: &Scenario) -> String {
@@ -144,11 +144,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = format!("file:{},size=1MiB", folder.path().join("x.img").display());
         let stacks = [file.clone(), format!("{file} | vm(attach=vfio)")];
-        let why = refused(&from_arguments(&stacks, &Request::default()).unwrap());
+        let why = refused(&from_arguments(&stacks, &ScenarioRequest::default()).unwrap());
         assert!(why.contains("what is below is a file"), "{why}");
         assert!(!why.contains("x.img.2") && !why.contains("lacks"), "{why}");
         let socket = [format!("{file} | vm(spdk=/no.sock)")];
-        let why = refused(&from_arguments(&socket, &Request::default()).unwrap());
+        let why = refused(&from_arguments(&socket, &ScenarioRequest::default()).unwrap());
         assert!(why.contains("hint: attach=vhost-user-blk") && !why.contains("lacks"), "{why}");
     }
 
@@ -168,7 +168,7 @@ mod tests {
         let text = "[device.drive]\npath = \"/dev/no-such\"\n[stack.host]\non = \"drive\"\n[stack.vm]\non = \"host\"\n\
                     layers = [\"vm(attach=vfio,memory=1024TiB)\"]\n[[workload]]\nrw = \"randread\"\n";
         std::fs::write(&path, text).unwrap();
-        let scenario = from_path(&path, &Request::default()).unwrap();
+        let scenario = from_path(&path, &ScenarioRequest::default()).unwrap();
         let why = refused_run(&scenario);
         let place =
             format!("{}:2:8: key \"path\" of [device.drive]: /dev/no-such does not exist", path.display());
@@ -187,14 +187,17 @@ mod tests {
     fn a_size_that_nobody_knows_is_too_large_for_nothing() {
         let stacks = ["/dev/no-such | partition(table=dos)", "/dev/no-such | vm(snapshot=on)"];
         let words = vec![("rw".to_owned(), "randwrite".to_owned())];
-        let scenario = from_arguments(&stacks.map(str::to_owned), &Request { words, ..Request::default() });
+        let scenario = from_arguments(
+            &stacks.map(str::to_owned),
+            &ScenarioRequest { words, ..ScenarioRequest::default() },
+        );
         assert!(refused_run(&scenario.unwrap()).contains("/dev/no-such does not exist"));
     }
 
     #[test]
     fn a_stack_that_makes_no_sense_is_refused_though_its_device_does_not_exist() {
         let stacks = ["/dev/no-such | loop | vm(attach=vfio)".to_owned()];
-        let why = refused(&from_arguments(&stacks, &Request::default()).unwrap());
+        let why = refused(&from_arguments(&stacks, &ScenarioRequest::default()).unwrap());
         assert!(why.starts_with("/dev/no-such") && why.contains("does not exist"), "{why}");
         assert!(why.contains("\n") && why.contains("attach=vfio"), "{why}");
     }

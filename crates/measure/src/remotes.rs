@@ -1,14 +1,14 @@
 //! Hosts over SSH of a run: reached once, their ends of stacks looked at, what was found kept with the survey.
 
-use super::observer::Event;
+use super::observer::RunEvent;
 use super::places::Places;
 use super::session::Session;
 use super::sets::Set;
-use super::survey::{self, Afar};
+use super::survey::{self, RemoteDrive};
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
-use iotax_layers::medium::Found;
-use iotax_model::scenario::{Agent, Medium, Stack};
+use iotax_layers::medium::FoundMedium;
+use iotax_model::scenario::{LoadIssuer, Medium, Stack};
 use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};
 use iotax_steps::wire::{WireError, WireFault};
 use iotax_steps::{Place, Step, StepId};
@@ -47,16 +47,16 @@ impl Session<'_> {
         let run_id = self.run_id();
         match agent {
             _ if places.has(&place) => {}
-            Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
-            Agent::Fio => self.reach_afar(places, host, path, index)?,
+            LoadIssuer::Iotax => self.reach_remote(places, host, index, &run_id)?,
+            LoadIssuer::Fio => self.reach_afar(places, host, path, index)?,
         }
         let (found, warnings, drive) = survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
         if let Some(identity) = drive {
-            let afar = Afar { identity, admitted: false };
+            let afar = RemoteDrive { identity, admitted: false };
             self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
         }
         let disk = self.survey.disks.get(&(place.clone(), path.clone())).cloned();
-        self.survey.found[index][member] = Found { disk, ..found };
+        self.survey.found[index][member] = FoundMedium { disk, ..found };
         for text in warnings {
             self.warn("target", &place.to_string(), text)?;
         }
@@ -105,7 +105,7 @@ impl Session<'_> {
                     for host in hosts_without_device(medium) {
                         let place = Place::Ssh(host.clone());
                         if !places.has(&place) {
-                            self.observer.tell(Event::Reaching { place: place.to_string() });
+                            self.observer.tell(RunEvent::Reaching { place: place.to_string() });
                             places.reach_ssh(&host, &run_id)?;
                             self.record_place(places, &place)?;
                         }
@@ -116,13 +116,13 @@ impl Session<'_> {
                 if places.has(&place) {
                     continue;
                 }
-                self.observer.tell(Event::Reaching { place: place.to_string() });
+                self.observer.tell(RunEvent::Reaching { place: place.to_string() });
                 match agent {
-                    Agent::Iotax => {
+                    LoadIssuer::Iotax => {
                         places.reach_ssh(host, &run_id)?;
                         self.record_place(places, &place)?;
                     }
-                    Agent::Fio => self.reach_afar(places, host, path, *index)?,
+                    LoadIssuer::Fio => self.reach_afar(places, host, path, *index)?,
                 }
             }
         }
@@ -131,7 +131,7 @@ impl Session<'_> {
 
     fn reach_remote(&mut self, places: &mut Places, host: &str, index: usize, run_id: &str) -> Result<()> {
         let place = Place::Ssh(host.to_owned());
-        self.observer.tell(Event::Reaching { place: place.to_string() });
+        self.observer.tell(RunEvent::Reaching { place: place.to_string() });
         let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned(), for_steps: false });
         // Numbers of plans begin at 0; this one is no plan's.
         let id = StepId::MAX - index as StepId;
@@ -172,7 +172,7 @@ impl Session<'_> {
     /// Nothing is copied to a host without an agent, so there is nothing to journal.
     fn reach_afar(&mut self, places: &mut Places, host: &str, path: &Path, index: usize) -> Result<()> {
         let place = Place::Ssh(host.to_owned());
-        self.observer.tell(Event::Reaching { place: place.to_string() });
+        self.observer.tell(RunEvent::Reaching { place: place.to_string() });
         let socket = self.executor.tag().run_dir.join(format!("ssh-{index}"));
         places.reach_afar(host, path, &socket)?;
         self.record_place(places, &place)

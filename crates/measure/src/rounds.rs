@@ -2,22 +2,22 @@
 //! chooses the design, the baseline alone, random rounds until the statistics say stop, and then latencies at a matched
 //! rate. What is enough, and what comes next, `stats` says.
 
-use super::alone::Found;
-use super::bench::{Bench, Done, Offered, Ready, Spot};
+use super::alone::Interference;
+use super::bench::{Bench, Offered, Ready, SliceOutcome, SlicePosition};
 use super::matched;
-use super::observer::{Event, Live, LiveComparison, Observer};
+use super::observer::{Live, LiveComparison, Observer, RunEvent};
 use super::series::{self, Settled};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
-use iotax_load::Bound;
-use iotax_model::record::{DesignUp, Matched, Purpose, Record, SeriesDesign};
+use iotax_load::SliceBound;
+use iotax_model::record::{DesignUp, Matched, Purpose, RunRecord, SeriesDesign};
 use iotax_model::scenario::{Engine, MeasureSpec, Precondition, Workload};
 use iotax_stats::checks;
-use iotax_stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
-use iotax_stats::rounds::{Part, Round, RoundKind, Value};
-use iotax_stats::steady::{SteadySpec, Writes};
+use iotax_stats::pilot::{self, Design, DesignBounds, Pattern, PilotSlice};
+use iotax_stats::rounds::{Round, RoundKind, RoundPart, SliceValue};
+use iotax_stats::steady::{SteadySpec, WrittenRound};
 use iotax_stats::stop::{self, Decision, StopReason, StopSpec};
-use iotax_stats::trial::{Planned, Trial, TrialSpec};
+use iotax_stats::trial::{Planned, RoundTrial, TrialSpec};
 use iotax_stats::{ratio, sequence};
 use iotax_steps::Place;
 use iotax_units::show_ns;
@@ -37,7 +37,7 @@ const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
 /// What has been measured of a workload so far; goes on over visits and resumes.
 #[derive(Clone, Debug, Default)]
-pub struct Progress {
+pub struct WorkloadProgress {
     /// Rounds at the stated depth, with the scenario's numbers of stacks.
     pub rounds: Vec<Round>,
     /// Rounds at the matched rate: amounts are I/Os, seconds the sum of their latencies.
@@ -57,14 +57,14 @@ pub struct Progress {
     /// The rate at which latencies are compared, once it is known.
     pub matched: Option<Matched>,
     /// Rounds that preconditioned before those of a visit.
-    pub preconditioned: Vec<Writes>,
+    pub preconditioned: Vec<WrittenRound>,
     /// Of each stack, bytes that plain rounds read and wrote, and their seconds.
     pub by_direction: BTreeMap<usize, [f64; 3]>,
     /// Places that were lost when all these rounds were measured: rounds of other sets of places are no part of them.
     pub lost: BTreeSet<Place>,
 }
 
-impl Progress {
+impl WorkloadProgress {
     fn add_by_direction(&mut self, slices: Vec<(usize, [f64; 3])>) {
         for (stack, one) in slices {
             let sums = self.by_direction.entry(stack).or_default();
@@ -121,7 +121,7 @@ impl Until {
 
 /// Why a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ended {
+pub enum VisitEnd {
     /// As asked.
     Precision,
     /// A rate limit set in and hides the cost.
@@ -190,27 +190,27 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// When a worker cannot be prepared, a peer is lost, or an I/O fails.
-    pub fn measure(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+    pub fn measure(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
         let workload = self.workload;
         self.bench.prepare(Offered::Jobs(workload.jobs.clone()))?;
         let ended = self.at_depth(progress, until);
         let ended = self.read_back(ended)?;
-        if progress.series.is_some() && ended != Ended::Interrupted {
+        if progress.series.is_some() && ended != VisitEnd::Interrupted {
             self.each_by_itself(progress)?;
         }
         self.bench.end()?;
-        if matches!(ended, Ended::Interrupted | Ended::MaxWritten | Ended::Disturbed { .. })
+        if matches!(ended, VisitEnd::Interrupted | VisitEnd::MaxWritten | VisitEnd::Disturbed { .. })
             || !self.match_rate(progress)?
         {
             return Ok(ended);
         }
         match self.at_matched_rate(progress, until)? {
-            Ended::Interrupted => Ok(Ended::Interrupted),
+            VisitEnd::Interrupted => Ok(VisitEnd::Interrupted),
             _ => Ok(ended),
         }
     }
 
-    fn at_depth(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+    fn at_depth(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
         if let Some(ended) = self.until_steady(progress)? {
             return Ok(ended);
         }
@@ -224,9 +224,9 @@ impl Visit<'_> {
         }
         if self.asks_whether_alone(progress) {
             match self.alone(progress)? {
-                Found::Fine => {}
-                Found::Disturbed(share) => return Ok(Ended::Disturbed { share }),
-                Found::Ended(ended) => return Ok(ended),
+                Interference::Fine => {}
+                Interference::Disturbed(share) => return Ok(VisitEnd::Disturbed { share }),
+                Interference::Ended(ended) => return Ok(ended),
             }
         }
         self.bench.compare_clocks()?;
@@ -234,29 +234,30 @@ impl Visit<'_> {
     }
 
     /// Once a workload, before the first round, where there is time for it and bytes are not scarce.
-    fn asks_whether_alone(&self, progress: &Progress) -> bool {
+    fn asks_whether_alone(&self, progress: &WorkloadProgress) -> bool {
         progress.rounds.is_empty()
             && self.bench.allowance.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
     /// One slice of each stack that is no part of any figure: caches of addresses, the first drain, and how fast each is.
-    fn warm_up(&mut self, progress: &mut Progress) -> Result<Result<Warm, Ended>> {
+    fn warm_up(&mut self, progress: &mut WorkloadProgress) -> Result<Result<Warm, VisitEnd>> {
         let mut warm = Warm { slowest: f64::INFINITY, bytes_per_s: 0.0 };
         for (position, worker) in self.warm_up_order().into_iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(Ended::Interrupted));
+                return Ok(Err(VisitEnd::Interrupted));
             }
             let bound = self.warm_up_bound(progress);
             if self.bench.would_exceed(bound, 1) {
-                return Ok(Err(Ended::MaxWritten));
+                return Ok(Err(VisitEnd::MaxWritten));
             }
             // In the record, since what they write counts against what may be written.
-            let spot = Spot { round: progress.next_round, position, purpose: Purpose::WarmUp };
+            let spot = SlicePosition { round: progress.next_round, position, purpose: Purpose::WarmUp };
             let mut done = self.bench.record(worker, bound, spot, self.observer)?;
-            if self.says_too_little(progress, &done) && matches!(bound, Bound::Time { ns } if ns < LONGER_NS)
+            if self.says_too_little(progress, &done)
+                && matches!(bound, SliceBound::Time { ns } if ns < LONGER_NS)
             {
-                done = self.bench.record(worker, Bound::Time { ns: LONGER_NS }, spot, self.observer)?;
+                done = self.bench.record(worker, SliceBound::Time { ns: LONGER_NS }, spot, self.observer)?;
             }
             if warm.bytes_per_s == 0.0 {
                 let moved = done.part(0, true);
@@ -270,7 +271,7 @@ impl Visit<'_> {
 
     /// A slice with few completions says little of how slow a stack is; and no single short one, that another process
     /// may have held up, decides that there is no pilot.
-    fn says_too_little(&self, progress: &Progress, done: &Done) -> bool {
+    fn says_too_little(&self, progress: &WorkloadProgress, done: &SliceOutcome) -> bool {
         done.part(0, false).amount < FEW
             || (progress.design.is_none() && self.has_time_for_a_pilot() && is_coarse(done.rate()))
     }
@@ -291,18 +292,18 @@ impl Visit<'_> {
 
     /// How much is written in a slice's time is not known yet: where it is limited, the first slice is a small part
     /// of what may be.
-    fn warm_up_bound(&self, progress: &Progress) -> Bound {
+    fn warm_up_bound(&self, progress: &WorkloadProgress) -> SliceBound {
         match (progress.slice_bytes, *self.bench.allowance) {
-            (Some(bytes), _) => Bound::Bytes { bytes },
+            (Some(bytes), _) => SliceBound::Bytes { bytes },
             (None, Some(left)) if self.workload.writes() => self.first_bytes(left),
-            (None, _) => Bound::Time { ns: self.first_slice_ns() },
+            (None, _) => SliceBound::Time { ns: self.first_slice_ns() },
         }
     }
 
     /// A small part of what may be written.
-    pub(super) fn first_bytes(&self, left: u64) -> Bound {
+    pub(super) fn first_bytes(&self, left: u64) -> SliceBound {
         let unit = self.bench.unit();
-        Bound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
+        SliceBound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
     }
 
     /// As asked for, or the shortest that iotax chooses; never shorter than the engines need.
@@ -312,7 +313,7 @@ impl Visit<'_> {
     }
 
     /// The design, chosen once for a workload and kept over visits and resumes.
-    fn choose(&mut self, progress: &mut Progress, warm: Warm) -> Result<Option<Ended>> {
+    fn choose(&mut self, progress: &mut WorkloadProgress, warm: Warm) -> Result<Option<VisitEnd>> {
         if progress.design.is_none() {
             let in_turn = match self.series_design(progress, warm.slowest)? {
                 Ok(settled) => settled,
@@ -327,7 +328,7 @@ impl Visit<'_> {
                     Err(ended) => return Ok(Some(ended)),
                 },
             };
-            self.bench.store.append(&Record::Design(DesignUp {
+            self.bench.store.append(&RunRecord::Design(DesignUp {
                 workload: self.workload.name.clone(),
                 slice_ns: (design.slice_s * 1e9) as u64,
                 pattern: design.pattern,
@@ -361,9 +362,13 @@ impl Visit<'_> {
     }
 
     /// Some seconds of the baseline alone, where there is time for it.
-    fn pilot(&mut self, progress: &mut Progress, warm: Warm) -> Result<Result<(Design, u32, String), Ended>> {
+    fn pilot(
+        &mut self,
+        progress: &mut WorkloadProgress,
+        warm: Warm,
+    ) -> Result<Result<(Design, u32, String), VisitEnd>> {
         let budget_s = self.measure.budget_ns as f64 / 1e9;
-        let bounds = Bounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
+        let bounds = DesignBounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
         let baseline = self.bench.ready.iter().position(|ready| ready.index == self.baseline);
         // A pilot in longer slices than its own would say nothing of shorter ones, and bytes may be scarce.
         let too_short = !self.has_time_for_a_pilot();
@@ -388,22 +393,25 @@ impl Visit<'_> {
 
     fn pilot_slices(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         worker: usize,
         warm: Warm,
-    ) -> Result<Result<Vec<PilotSlice>, Ended>> {
+    ) -> Result<Result<Vec<PilotSlice>, VisitEnd>> {
         self.say(format!("pilot on the baseline, at most {:.0} s", pilot::MOST_S));
         let bound = match self.workload.writes() {
-            true => Bound::Bytes { bytes: in_units(warm.bytes_per_s * pilot::SLICE_S, self.bench.unit()) },
-            false => Bound::Time { ns: (pilot::SLICE_S * 1e9) as u64 },
+            true => {
+                SliceBound::Bytes { bytes: in_units(warm.bytes_per_s * pilot::SLICE_S, self.bench.unit()) }
+            }
+            false => SliceBound::Time { ns: (pilot::SLICE_S * 1e9) as u64 },
         };
         let mut slices: Vec<PilotSlice> = Vec::new();
         while pilot::goes_on(&slices) {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(Ended::Interrupted));
+                return Ok(Err(VisitEnd::Interrupted));
             }
             let before_s = self.bench.spent_s;
-            let spot = Spot { round: progress.next_round, position: slices.len(), purpose: Purpose::Pilot };
+            let spot =
+                SlicePosition { round: progress.next_round, position: slices.len(), purpose: Purpose::Pilot };
             let rate = self.bench.record(worker, bound, spot, self.observer)?.rate();
             slices.push(PilotSlice { rate, took_s: self.bench.spent_s - before_s });
         }
@@ -411,26 +419,28 @@ impl Visit<'_> {
         Ok(Ok(slices))
     }
 
-    pub(super) fn slice_ns(&self, progress: &Progress) -> u64 {
+    pub(super) fn slice_ns(&self, progress: &WorkloadProgress) -> u64 {
         progress.design.map_or(self.first_slice_ns(), |design| (design.slice_s * 1e9) as u64)
     }
 
-    pub(super) fn bound(&self, progress: &Progress, times: u64) -> Bound {
+    pub(super) fn bound(&self, progress: &WorkloadProgress, times: u64) -> SliceBound {
         match progress.slice_bytes {
-            Some(bytes) => Bound::Bytes { bytes: bytes * times },
+            Some(bytes) => SliceBound::Bytes { bytes: bytes * times },
             // What cannot be measured in turn is in slices that are asked for one by one.
-            None if progress.series.is_some() => Bound::Time { ns: (pilot::SLICE_S * 1e9) as u64 * times },
-            None => Bound::Time { ns: self.slice_ns(progress) * times },
+            None if progress.series.is_some() => {
+                SliceBound::Time { ns: (pilot::SLICE_S * 1e9) as u64 * times }
+            }
+            None => SliceBound::Time { ns: self.slice_ns(progress) * times },
         }
     }
 
-    fn trial(&self, progress: &Progress, phase: Phase) -> Trial {
+    fn trial(&self, progress: &WorkloadProgress, phase: Phase) -> RoundTrial {
         let writes = self.workload.writes();
         let (value, earlier, stream) = match phase {
-            Phase::Depth if writes => (Value::Time, &progress.rounds, self.stream),
-            Phase::Depth => (Value::Rate, &progress.rounds, self.stream),
+            Phase::Depth if writes => (SliceValue::Time, &progress.rounds, self.stream),
+            Phase::Depth => (SliceValue::Rate, &progress.rounds, self.stream),
             // Latencies are times; and a stream of its own, since these orders must not repeat those before them.
-            Phase::Matched => (Value::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1),
+            Phase::Matched => (SliceValue::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1),
         };
         let spec = TrialSpec {
             stacks: self.bench.ready.iter().map(|ready| ready.index).collect(),
@@ -445,10 +455,10 @@ impl Visit<'_> {
             steady: self.steady.clone().filter(|_| phase == Phase::Depth),
             preconditioned: progress.preconditioned.clone(),
         };
-        Trial::new(spec, earlier)
+        RoundTrial::new(spec, earlier)
     }
 
-    fn rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+    fn rounds(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
         let writes = self.workload.writes();
         let until = self.soon_enough(progress, until);
         self.drop_rounds_with_lost(progress);
@@ -458,7 +468,7 @@ impl Visit<'_> {
             let began_s = self.bench.spent_s;
             let mut flushes_s = vec![0.0; self.members.len()];
             let mut by_direction = Vec::new();
-            let mut part = |done: &Done, stack: usize| {
+            let mut part = |done: &SliceOutcome, stack: usize| {
                 flushes_s[stack] += done.flush_s();
                 by_direction.push((stack, done.by_direction()));
                 done.part(stack, writes)
@@ -513,7 +523,7 @@ impl Visit<'_> {
     }
 
     /// With the least time of stacks that take turns, where they do.
-    pub(super) fn soon_enough(&self, progress: &Progress, until: Until) -> Until {
+    pub(super) fn soon_enough(&self, progress: &WorkloadProgress, until: Until) -> Until {
         match until {
             Until::Precise(spec) => {
                 let least_s =
@@ -527,22 +537,22 @@ impl Visit<'_> {
     /// One round into the record.
     fn round(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         planned: &Planned,
         purpose: Purpose,
-        bound: Bound,
-        part: &mut dyn FnMut(&Done, usize) -> Part,
-    ) -> Result<Result<Round, Ended>> {
+        bound: SliceBound,
+        part: &mut dyn FnMut(&SliceOutcome, usize) -> RoundPart,
+    ) -> Result<Result<Round, VisitEnd>> {
         if self.bench.would_exceed(bound, planned.order.len() as u64) {
-            return Ok(Err(Ended::MaxWritten));
+            return Ok(Err(VisitEnd::MaxWritten));
         }
         let mut round = Round { kind: planned.kind, visit: self.bench.visit, ..Round::default() };
         for (position, stack) in planned.order.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(Ended::Interrupted));
+                return Ok(Err(VisitEnd::Interrupted));
             }
             let worker = self.worker_of(*stack);
-            let spot = Spot { round: progress.next_round, position, purpose };
+            let spot = SlicePosition { round: progress.next_round, position, purpose };
             round.parts.push(part(&self.bench.record(worker, bound, spot, self.observer)?, *stack));
         }
         progress.next_round += 1;
@@ -555,13 +565,13 @@ impl Visit<'_> {
     }
 
     /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`: they are not.
-    fn match_rate(&mut self, progress: &mut Progress) -> Result<bool> {
+    fn match_rate(&mut self, progress: &mut WorkloadProgress) -> Result<bool> {
         if progress.matched.is_none() && self.compares_one_at_a_time(progress) {
             // At a stated depth of 1 the rounds themselves show it.
             if self.measure.matched_rate > 0.0 && self.bench.in_flight() > 1.0 {
                 let workload = self.workload.name.clone();
                 let matched = Matched { workload, rate_iops: None, slowest: String::new() };
-                self.bench.store.append(&Record::Matched(matched.clone()))?;
+                self.bench.store.append(&RunRecord::Matched(matched.clone()))?;
                 progress.matched = Some(matched);
             }
         } else if progress.matched.is_none() {
@@ -572,7 +582,7 @@ impl Visit<'_> {
                 let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();
                 let workload = self.workload.name.clone();
                 let matched = Matched { workload, rate_iops: Some(rate_iops), slowest };
-                self.bench.store.append(&Record::Matched(matched.clone()))?;
+                self.bench.store.append(&RunRecord::Matched(matched.clone()))?;
                 progress.matched = Some(matched);
             }
         }
@@ -580,8 +590,8 @@ impl Visit<'_> {
     }
 
     /// The same load as an open loop: I/Os start on schedule on every stack, so that latencies compare.
-    fn at_matched_rate(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
-        let Some(matched) = &progress.matched else { return Ok(Ended::Visit) };
+    fn at_matched_rate(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
+        let Some(matched) = &progress.matched else { return Ok(VisitEnd::Visit) };
         let Some(rate_iops) = matched.rate_iops else { return self.one_at_a_time(progress, until) };
         let on = match self.bench.ready {
             [one] => one.stack.clone(),
@@ -593,7 +603,7 @@ impl Visit<'_> {
             .map(|most_s| format!(" (at most {most_s:.0} s)"))
             .unwrap_or_default();
         let what = format!("latencies at {rate_iops:.0} I/Os a second on {on}{most}");
-        self.observer.tell(Event::LongPhase { what });
+        self.observer.tell(RunEvent::LongPhase { what });
         self.bench.prepare(Offered::Rate(rate_iops))?;
         let ended = self.matched_rounds(progress, until, None);
         let ended = self.read_back(ended)?;
@@ -602,11 +612,11 @@ impl Visit<'_> {
     }
 
     /// Behind the last slice of workers that verify: how the load failed is told rather than what could not be asked any more.
-    fn read_back(&mut self, ended: Result<Ended>) -> Result<Ended> {
+    fn read_back(&mut self, ended: Result<VisitEnd>) -> Result<VisitEnd> {
         if !self.workload.verifies() {
             return ended;
         }
-        let whole = ended.as_ref().is_ok_and(|ended| *ended != Ended::Interrupted);
+        let whole = ended.as_ref().is_ok_and(|ended| *ended != VisitEnd::Interrupted);
         let told = self.bench.read_back(whole, self.stop, self.observer);
         ended.and_then(|ended| told.map(|()| ended))
     }
@@ -614,10 +624,10 @@ impl Visit<'_> {
     /// Rounds of latencies until they are known well enough: in series, or slice by slice.
     pub(super) fn matched_rounds(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         until: Until,
         series: Option<(u64, SeriesDesign)>,
-    ) -> Result<Ended> {
+    ) -> Result<VisitEnd> {
         self.drop_rounds_with_lost(progress);
         let mut trial = self.trial(progress, Phase::Matched);
         let bound = self.bound(progress, 1);
@@ -630,7 +640,7 @@ impl Visit<'_> {
                 }
                 None => {
                     let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
-                    let mut part = |done: &Done, stack: usize| done.latency_part(stack);
+                    let mut part = |done: &SliceOutcome, stack: usize| done.latency_part(stack);
                     self.round(progress, &planned, Purpose::Matched, bound, &mut part)?
                 }
             };
@@ -658,7 +668,7 @@ impl Visit<'_> {
     }
 
     /// Rounds with a place that is lost by now, or without one that is back, are of another load. They stay in the record.
-    fn drop_rounds_with_lost(&mut self, progress: &mut Progress) -> bool {
+    fn drop_rounds_with_lost(&mut self, progress: &mut WorkloadProgress) -> bool {
         let lost = self.bench.lost_places();
         let others = lost != progress.lost;
         if others {
@@ -671,10 +681,10 @@ impl Visit<'_> {
     }
 
     pub(super) fn say(&mut self, what: String) {
-        self.observer.tell(Event::Phase { what });
+        self.observer.tell(RunEvent::Phase { what });
     }
 
-    fn tell(&mut self, progress: &Progress, trial: &Trial, until: Until) {
+    fn tell(&mut self, progress: &WorkloadProgress, trial: &RoundTrial, until: Until) {
         let mut left_s: Option<f64> = None;
         let mut comparisons = Vec::new();
         // While steady writes are not reached there is nothing to show but the time.
@@ -695,7 +705,7 @@ impl Visit<'_> {
             });
         }
         let live = Live { round: progress.rounds.len(), elapsed_s: progress.elapsed_s, left_s, comparisons };
-        self.observer.tell(Event::Round(live));
+        self.observer.tell(RunEvent::Round(live));
     }
 }
 
@@ -708,22 +718,22 @@ enum Phase {
 
 /// Whether a visit is over after so many plain rounds of it, its seconds, and the seconds of all visits.
 fn over(
-    trial: &Trial,
+    trial: &RoundTrial,
     until: Until,
     (here, spent_s, all_s): (usize, f64, f64),
     phase: Phase,
-) -> Option<Ended> {
+) -> Option<VisitEnd> {
     match until {
         Until::AsBefore { rounds, matched } => {
             let wanted = if phase == Phase::Depth { rounds } else { matched };
-            (here >= wanted).then_some(Ended::Visit)
+            (here >= wanted).then_some(VisitEnd::Visit)
         }
-        Until::Time(seconds) => (spent_s >= seconds).then_some(Ended::Visit),
+        Until::Time(seconds) => (spent_s >= seconds).then_some(VisitEnd::Visit),
         Until::Precise(spec) => match trial.decide(all_s, &spec) {
             Decision::Continue { .. } => None,
-            Decision::Stop(StopReason::Precision) => Some(Ended::Precision),
-            Decision::Stop(StopReason::RateLimited) => Some(Ended::RateLimited),
-            Decision::Stop(StopReason::Budget) => Some(Ended::Budget),
+            Decision::Stop(StopReason::Precision) => Some(VisitEnd::Precision),
+            Decision::Stop(StopReason::RateLimited) => Some(VisitEnd::RateLimited),
+            Decision::Stop(StopReason::Budget) => Some(VisitEnd::Budget),
         },
     }
 }
@@ -734,11 +744,11 @@ fn mirrored(slice_ns: u64) -> Design {
 }
 
 /// The same while there is no round yet.
-fn out_of_time(until: Until, spent_s: f64, all_s: f64) -> Option<Ended> {
+fn out_of_time(until: Until, spent_s: f64, all_s: f64) -> Option<VisitEnd> {
     match until {
         Until::AsBefore { .. } => None,
-        Until::Time(seconds) => (spent_s >= seconds).then_some(Ended::Visit),
-        Until::Precise(spec) => (all_s >= spec.budget_s).then_some(Ended::Budget),
+        Until::Time(seconds) => (spent_s >= seconds).then_some(VisitEnd::Visit),
+        Until::Precise(spec) => (all_s >= spec.budget_s).then_some(VisitEnd::Budget),
     }
 }
 

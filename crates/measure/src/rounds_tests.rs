@@ -2,21 +2,21 @@
 //! guest whose CPUs can be stopped.
 
 use super::*;
-use crate::bench::{Member, Offered};
+use crate::bench::{LoadedMember, Offered};
 use crate::places::Places;
 use iotax_host::facts::Facts;
 use iotax_layers::guest::DiskKey;
 use iotax_layers::guest::qmp::Qmp;
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::precondition::Preconditioned;
-use iotax_model::record::{CpuTimes, Gate, LOST_PLACE, STOPPED, Slice, Warning};
+use iotax_model::record::{CpuTimes, LOST_PLACE, QuiesceGate, STOPPED, Slice, Warning};
 use iotax_model::scenario::{Regime, SteadyLimit};
 use iotax_stats::noise::Noise;
 use iotax_steps::Place;
 use iotax_steps::engine::{EngineError, LoadEngine};
-use iotax_steps::stops::Stop;
+use iotax_steps::stops::ProcessStop;
 use iotax_steps::wire::agent::{Handler, serve};
-use iotax_steps::wire::peer::{Link, Peer};
+use iotax_steps::wire::peer::{Peer, PeerLink};
 use iotax_store::Store;
 use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
@@ -101,13 +101,13 @@ impl LoadEngine for Worker {
         let rate = self.rate * fallen * beside * (1.0 + 0.01 * machine.noise.normal());
         let done = self.open_loop.map_or(rate, |offered| offered.min(rate));
         let window_s = match spec.bound {
-            Bound::Time { ns } => ns as f64 / 1e9,
-            Bound::Bytes { bytes } => bytes as f64 / 4096.0 / done,
+            SliceBound::Time { ns } => ns as f64 / 1e9,
+            SliceBound::Bytes { bytes } => bytes as f64 / 4096.0 / done,
         };
         let ios = (done * window_s).round() as u64;
         let mut result = SliceResult {
             window_ns: (window_s * 1e9) as u64,
-            discarded_ns: if matches!(spec.bound, Bound::Time { .. }) { spec.min_discard_ns } else { 0 },
+            discarded_ns: if matches!(spec.bound, SliceBound::Time { .. }) { spec.min_discard_ns } else { 0 },
             ..SliceResult::default()
         };
         if spec.begin_ns.is_some() && self.rate == LATECOMERS_RATE && machine.late > 0 {
@@ -151,8 +151,8 @@ impl Handler for Simulated {
         Ok(Path::new("/dev").join(key.value()))
     }
 
-    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<Gate> {
-        Ok(Gate::NOTHING_OWED)
+    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<QuiesceGate> {
+        Ok(QuiesceGate::NOTHING_OWED)
     }
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {
@@ -215,10 +215,10 @@ fn qemu(machine: Arc<Mutex<Machine>>) -> Qmp {
 }
 
 #[derive(Default)]
-struct Told(Vec<Event>);
+struct Told(Vec<RunEvent>);
 
 impl Observer for Told {
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: RunEvent) {
         self.0.push(event);
     }
 }
@@ -236,7 +236,7 @@ struct Rig {
     /// Hosts over SSH, and after how many slices of a worker each is lost.
     hosts: Vec<(&'static str, Option<u32>)>,
     slices: Vec<Slice>,
-    records: Vec<Record>,
+    records: Vec<RunRecord>,
     told: Told,
 }
 
@@ -246,7 +246,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
     Ready {
         index,
         stack: format!("stack{index}"),
-        members: vec![Member { place: place.into(), targets: vec![target] }],
+        members: vec![LoadedMember { place: place.into(), targets: vec![target] }],
         engine: None,
         owed: Vec::new(),
         others: Vec::new(),
@@ -299,11 +299,11 @@ impl Rig {
         }
     }
 
-    fn measure(&mut self, progress: &mut Progress, until: Until) -> Ended {
+    fn measure(&mut self, progress: &mut WorkloadProgress, until: Until) -> VisitEnd {
         self.try_measure(progress, until).unwrap()
     }
 
-    fn try_measure(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+    fn try_measure(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::create(folder.path(), "run").unwrap();
         let mut places = Places::default();
@@ -322,7 +322,7 @@ impl Rig {
             let writer = theirs.try_clone().unwrap();
             // A stream that breaks ends it.
             std::thread::spawn(move || drop(serve(theirs, writer, &mut place)));
-            let peer = Peer::new(*name, Link::of_socket(ours).unwrap(), Box::new(String::new));
+            let peer = Peer::new(*name, PeerLink::of_socket(ours).unwrap(), Box::new(String::new));
             let place = Place::from(*name);
             places.simulated(&place, peer, None);
             places.get(&place).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
@@ -331,7 +331,7 @@ impl Rig {
         let (stopped_in, stop) = (self.stopped_in.clone(), Duration::from_secs(1000));
         let stops = |_| {
             tries.set(tries.get() + 1);
-            stopped_in.contains(&(tries.get() - 1)).then_some(Stop { counted: stop, whole: stop })
+            stopped_in.contains(&(tries.get() - 1)).then_some(ProcessStop { counted: stop, whole: stop })
         };
         let mut visit = Visit {
             bench: Bench {
@@ -372,7 +372,7 @@ impl Rig {
         };
         let ended = visit.measure(progress, until);
         iotax_store::stream(&folder.path().join("run"), |record| match record {
-            Record::Slice(slice) => self.slices.push(slice),
+            RunRecord::Slice(slice) => self.slices.push(slice),
             other => self.records.push(other),
         })
         .unwrap();
@@ -405,7 +405,7 @@ fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
     rig.ready[1].members[2] = ready(1, "ssh:c", "/30001").members.remove(0);
     rig.measure.matched_rate = 0.0;
     rig.machine.lock().unwrap().late = 8;
-    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(120.0)), Ended::Visit);
+    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(120.0)), VisitEnd::Visit);
     let together: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.stack == "stack1").collect();
     assert_eq!((together[0].run_again, together[0].discarded_ns), (8, 1_000_000_000));
     assert!(together.iter().all(|slice| slice.discarded_ns <= 1_000_000_000));
@@ -418,7 +418,7 @@ fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
         assert_eq!(pair[1].discarded_ns, shorter_ns.max(5_000_000));
     }
     let told = rig.told.0.iter().filter_map(|event| match event {
-        Event::Phase { what } if what.contains("run again") => Some(what.as_str()),
+        RunEvent::Phase { what } if what.contains("run again") => Some(what.as_str()),
         _ => None,
     });
     let told: Vec<&str> = told.collect();
@@ -431,8 +431,8 @@ fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
 #[test]
 fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
     let mut rig = three_hosts("ssh:b", 40);
-    let mut progress = Progress::default();
-    assert_eq!(rig.measure(&mut progress, Until::Time(120.0)), Ended::Visit);
+    let mut progress = WorkloadProgress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(120.0)), VisitEnd::Visit);
     let together: Vec<_> = rig.slices.iter().filter(|slice| slice.stack == "stack1").collect();
     let names =
         |slice: &&Slice| slice.parts.iter().map(|part| part.place.to_string()).collect::<Vec<_>>().join(" ");
@@ -448,7 +448,7 @@ fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
         .records
         .iter()
         .filter_map(|record| match record {
-            Record::Warning(warning) if warning.kind == LOST_PLACE => Some(warning),
+            RunRecord::Warning(warning) if warning.kind == LOST_PLACE => Some(warning),
             _ => None,
         })
         .collect();
@@ -472,7 +472,7 @@ fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
 
 #[test]
 fn the_cost_of_each_direction_is_that_of_its_totals() {
-    let mut progress = Progress::default();
+    let mut progress = WorkloadProgress::default();
     progress.add_by_direction(vec![(0, [100.0, 50.0, 1.0]), (1, [80.0, 55.0, 1.0]), (0, [100.0, 50.0, 1.0])]);
     let [reads, writes] = progress.cost_by_direction([0, 1]).unwrap();
     assert!((reads - 0.2).abs() < 1e-9 && (writes + 0.1).abs() < 1e-9, "{reads} {writes}");
@@ -483,7 +483,8 @@ fn the_cost_of_each_direction_is_that_of_its_totals() {
 #[test]
 fn a_stack_whose_only_host_is_lost_ends_the_run() {
     let mut rig = three_hosts("ssh:a", 10);
-    let why = format!("{:#}", rig.try_measure(&mut Progress::default(), Until::Time(120.0)).unwrap_err());
+    let why =
+        format!("{:#}", rig.try_measure(&mut WorkloadProgress::default(), Until::Time(120.0)).unwrap_err());
     assert!(why.starts_with("ssh:a is lost (it cannot be reached again)"), "{why}");
 }
 
@@ -495,7 +496,7 @@ fn precise() -> Until {
 fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
     let mut rig = Rig::new(1.0);
     rig.machine.lock().unwrap().failures = 3;
-    let words = rig.try_measure(&mut Progress::default(), Until::Time(1.0)).unwrap_err().to_string();
+    let words = rig.try_measure(&mut WorkloadProgress::default(), Until::Time(1.0)).unwrap_err().to_string();
     assert!(
         words
             .starts_with("3 I/Os failed or came back short on stack0; the first: read of 4096 bytes at 8192"),
@@ -503,12 +504,12 @@ fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
     );
     rig.workload.jobs[0].continue_on_error = true;
     rig.records.clear();
-    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Visit);
     let told: Vec<_> = rig
         .records
         .iter()
         .filter_map(|record| match record {
-            Record::Warning(warning) => Some((warning.subject.as_str(), warning.text.as_str())),
+            RunRecord::Warning(warning) => Some((warning.subject.as_str(), warning.text.as_str())),
             _ => None,
         })
         .collect();
@@ -533,7 +534,7 @@ fn writes_preconditioned(slices: u32, limit: SteadyLimit) -> Rig {
 
 fn preconditioned(rig: &Rig) -> &Preconditioned {
     let mut found = rig.records.iter().filter_map(|record| match record {
-        Record::Preconditioned(found) => Some(found),
+        RunRecord::Preconditioned(found) => Some(found),
         _ => None,
     });
     let one = found.next().unwrap();
@@ -544,8 +545,8 @@ fn preconditioned(rig: &Rig) -> &Preconditioned {
 #[test]
 fn a_load_runs_before_all_else_until_its_pace_is_steady() {
     let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
-    let mut progress = Progress::default();
-    assert_eq!(rig.measure(&mut progress, Until::Time(1.0)), Ended::Visit);
+    let mut progress = WorkloadProgress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(1.0)), VisitEnd::Visit);
     let found = preconditioned(&rig).clone();
     // Four slices a round: the fall is over in the eighth, and the last five are level soon behind it.
     assert!((9..=13).contains(&found.rounds) && found.ended == "steady", "{found:?}");
@@ -563,12 +564,14 @@ fn a_load_runs_before_all_else_until_its_pace_is_steady() {
 fn a_load_at_a_rate_is_preconditioned_without_it() {
     let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
     rig.workload.jobs[0].rate_iops = Some(1000);
-    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Visit);
     let found = preconditioned(&rig).clone();
     assert!((9..=13).contains(&found.rounds) && found.without_rate, "{found:?}");
     let ios = |purpose: Purpose| {
         let slice = rig.slices.iter().find(|slice| slice.purpose == purpose).unwrap();
-        let iotax_model::record::Value::Value(ios) = slice.samples[0].value else { panic!("{slice:?}") };
+        let iotax_model::record::SampleValue::Value(ios) = slice.samples[0].value else {
+            panic!("{slice:?}")
+        };
         ios / slice.window_ns as f64 * 1e9
     };
     assert!(ios(Purpose::Precondition) > 10_000.0, "{}", ios(Purpose::Precondition));
@@ -582,7 +585,7 @@ fn what_does_not_become_steady_is_measured_all_the_same_and_said_to_be_so() {
     {
         let mut rig = writes_preconditioned(40, limit);
         rig.machine.lock().unwrap().falls.0 = 1.0;
-        assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+        assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Visit);
         let found = preconditioned(&rig);
         assert_eq!((found.ended.as_str(), found.rounds), (ended, rounds), "{found:?}");
         assert!(found.stacks.iter().all(|one| !one.steady && one.slope.unwrap() > 0.0));
@@ -594,19 +597,19 @@ fn what_does_not_become_steady_is_measured_all_the_same_and_said_to_be_so() {
 fn preconditioning_keeps_what_may_be_written_and_ends_with_ctrl_c() {
     let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
     rig.allowance = Some(200 << 20);
-    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::MaxWritten);
+    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::MaxWritten);
     assert_eq!(preconditioned(&rig).ended, "max_written");
     assert!(rig.allowance.is_some_and(|left| left < 200 << 20));
     let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
     rig.stop = AtomicBool::new(true);
-    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Interrupted);
+    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Interrupted);
     assert_eq!((preconditioned(&rig).ended.as_str(), preconditioned(&rig).rounds), ("interrupted", 0));
 }
 
 #[test]
 fn the_slowest_stack_is_named_though_another_set_is_up() {
     let mut rig = Rig::new(1.0);
-    let mut progress = Progress::default();
+    let mut progress = WorkloadProgress::default();
     let both = rig.ready.clone();
     for index in [1, 0] {
         rig.ready = vec![both[index].clone()];
@@ -618,8 +621,8 @@ fn the_slowest_stack_is_named_though_another_set_is_up() {
 #[test]
 fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
     let mut rig = Rig::new(1.0);
-    let mut progress = Progress::default();
-    assert_eq!(rig.measure(&mut progress, precise()), Ended::Precision);
+    let mut progress = WorkloadProgress::default();
+    assert_eq!(rig.measure(&mut progress, precise()), VisitEnd::Precision);
     let order: Vec<Purpose> = rig.slices.iter().map(|slice| slice.purpose).collect();
     let first = |purpose| order.iter().position(|one| *one == purpose).unwrap();
     let phases =
@@ -650,8 +653,8 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
         .records
         .iter()
         .filter_map(|record| match record {
-            Record::Design(_) => Some("design"),
-            Record::Matched(_) => Some("matched"),
+            RunRecord::Design(_) => Some("design"),
+            RunRecord::Matched(_) => Some("matched"),
             _ => None,
         })
         .collect();
@@ -662,21 +665,21 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
 fn one_slice_that_was_held_up_does_not_decide_that_there_is_no_pilot() {
     let mut rig = Rig::new(1.0);
     rig.machine.lock().unwrap().falls = (-0.99, 1);
-    rig.measure(&mut Progress::default(), Until::Time(1.0));
+    rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0));
     assert_eq!(rig.count(Purpose::WarmUp), 3, "the baseline's again, and longer");
     assert!(rig.count(Purpose::Pilot) > 10);
     // What is as slow for a second is slow.
     let mut rig = Rig::new(1.0);
     rig.ready[1] = served("/guest/1000");
-    rig.measure(&mut Progress::default(), Until::Time(1.0));
+    rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0));
     assert_eq!((rig.count(Purpose::WarmUp), rig.count(Purpose::Pilot)), (3, 0));
 }
 
 #[test]
 fn a_guest_that_slows_the_baseline_by_being_up_is_found_before_the_first_round() {
     let mut rig = Rig::new(0.9);
-    let ended = rig.measure(&mut Progress::default(), precise());
-    let Ended::Disturbed { share } = ended else { panic!("{ended:?}") };
+    let ended = rig.measure(&mut WorkloadProgress::default(), precise());
+    let VisitEnd::Disturbed { share } = ended else { panic!("{ended:?}") };
     assert!((share - 0.9).abs() < 0.01, "{share}");
     assert_eq!(rig.count(Purpose::Plain), 0);
     assert!(rig.machine.lock().unwrap().guest_runs);
@@ -686,7 +689,7 @@ fn a_guest_that_slows_the_baseline_by_being_up_is_found_before_the_first_round()
 fn a_guest_whose_clock_runs_apart_ends_the_visit() {
     let mut rig = Rig::new(1.0);
     rig.machine.lock().unwrap().clock_speed = 6.9;
-    let why = rig.try_measure(&mut Progress::default(), precise()).unwrap_err().to_string();
+    let why = rig.try_measure(&mut WorkloadProgress::default(), precise()).unwrap_err().to_string();
     assert!(why.starts_with("the clock of vm0 ran ") && why.contains("while it boots"), "{why}");
     assert_eq!(rig.count(Purpose::Plain), 0, "found behind the baseline alone");
 }
@@ -694,7 +697,7 @@ fn a_guest_whose_clock_runs_apart_ends_the_visit() {
 #[test]
 fn a_clock_that_stands_still_between_slices_is_in_the_record_before_the_visit_fails() {
     let mut rig = Rig::new(1.0);
-    let mut progress = Progress::default();
+    let mut progress = WorkloadProgress::default();
     rig.measure(&mut progress, precise());
     rig.machine.lock().unwrap().stands_in = Some(4);
     rig.records.clear();
@@ -702,7 +705,7 @@ fn a_clock_that_stands_still_between_slices_is_in_the_record_before_the_visit_fa
         rig.try_measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 }).unwrap_err().to_string();
     assert!(why.starts_with("the clock of vm0 ran "), "{why}");
     let clocks = rig.records.iter().filter_map(|record| match record {
-        Record::Clocks(clocks) => Some(clocks),
+        RunRecord::Clocks(clocks) => Some(clocks),
         _ => None,
     });
     let [found] = clocks.collect::<Vec<_>>()[..] else { panic!("{:?}", rig.records) };
@@ -712,21 +715,21 @@ fn a_clock_that_stands_still_between_slices_is_in_the_record_before_the_visit_fa
 #[test]
 fn a_later_visit_keeps_design_and_rate() {
     let mut rig = Rig::new(1.0);
-    let mut progress = Progress::default();
+    let mut progress = WorkloadProgress::default();
     rig.measure(&mut progress, precise());
     let (pilots, rounds, design) = (rig.count(Purpose::Pilot), progress.rounds.len(), progress.design);
     let ended = rig.measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 });
-    assert_eq!((ended, rig.count(Purpose::Pilot), progress.design), (Ended::Visit, pilots, design));
+    assert_eq!((ended, rig.count(Purpose::Pilot), progress.design), (VisitEnd::Visit, pilots, design));
     let plain = progress.rounds[rounds..].iter().filter(|round| round.kind == RoundKind::Plain).count();
     assert_eq!(plain, 5);
-    assert_eq!(rig.records.iter().filter(|record| matches!(record, Record::Matched(_))).count(), 1);
+    assert_eq!(rig.records.iter().filter(|record| matches!(record, RunRecord::Matched(_))).count(), 1);
 }
 
 #[test]
 fn a_length_that_was_asked_for_needs_no_pilot_and_latencies_can_be_left_out() {
     let mut rig = Rig::new(1.0);
     rig.measure = MeasureSpec { slice_ns: Some(20_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
-    let mut progress = Progress::default();
+    let mut progress = WorkloadProgress::default();
     rig.measure(&mut progress, Until::Time(2.0));
     assert_eq!((rig.count(Purpose::Pilot), rig.count(Purpose::Matched)), (0, 0));
     let plain = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
@@ -738,12 +741,12 @@ fn writes_end_on_equal_bytes_and_stop_before_too_many() {
     let mut rig = Rig::new(1.0);
     rig.workload.jobs[0].rw = Rw::RandWrite;
     rig.allowance = Some(400 << 20);
-    let mut progress = Progress::default();
-    assert_eq!(rig.measure(&mut progress, precise()), Ended::MaxWritten);
+    let mut progress = WorkloadProgress::default();
+    assert_eq!(rig.measure(&mut progress, precise()), VisitEnd::MaxWritten);
     let bytes = |slice: &Slice| {
         let written = slice.samples.iter().find(|sample| sample.metric == "write.bytes").unwrap();
         match written.value {
-            iotax_model::record::Value::Value(bytes) => bytes,
+            iotax_model::record::SampleValue::Value(bytes) => bytes,
             ref other => panic!("{other:?}"),
         }
     };
@@ -758,7 +761,7 @@ fn writes_end_on_equal_bytes_and_stop_before_too_many() {
 fn ctrl_c_ends_every_phase() {
     let rig = &mut Rig::new(1.0);
     rig.stop.store(true, Ordering::Relaxed);
-    assert_eq!(rig.measure(&mut Progress::default(), precise()), Ended::Interrupted);
+    assert_eq!(rig.measure(&mut WorkloadProgress::default(), precise()), VisitEnd::Interrupted);
     assert!(rig.slices.is_empty());
 }
 
@@ -768,9 +771,9 @@ fn slices_that_an_engine_makes_longer_are_not_called_as_asked_for() {
         let mut rig = Rig::new(1.0);
         rig.ready[1].engine = engine;
         rig.measure = MeasureSpec { slice_ns, matched_rate: 0.0, ..MeasureSpec::default() };
-        rig.measure(&mut Progress::default(), Until::Time(5.0));
+        rig.measure(&mut WorkloadProgress::default(), Until::Time(5.0));
         let found = rig.records.into_iter().find_map(|record| match record {
-            Record::Design(design) => Some((design.slice_ns, design.why)),
+            RunRecord::Design(design) => Some((design.slice_ns, design.why)),
             _ => None,
         });
         found.unwrap()
@@ -795,11 +798,11 @@ fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
     let rig = &mut Rig::new(1.0);
     rig.measure = MeasureSpec { slice_ns: Some(50_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
     rig.stopped_in = 40..43;
-    let mut progress = Progress::default();
-    assert_eq!(rig.measure(&mut progress, Until::Time(5.0)), Ended::Visit);
+    let mut progress = WorkloadProgress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(5.0)), VisitEnd::Visit);
     assert!((5.0..10.0).contains(&progress.elapsed_s), "{}: no stop counts", progress.elapsed_s);
     let warnings = rig.records.iter().filter_map(|record| match record {
-        Record::Warning(warning) if warning.kind == STOPPED => Some(warning),
+        RunRecord::Warning(warning) if warning.kind == STOPPED => Some(warning),
         _ => None,
     });
     let warnings: Vec<_> = warnings.collect();
@@ -821,7 +824,7 @@ fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
 fn an_iotax_that_is_stopped_in_every_try_gives_up() {
     let mut rig = Rig::new(1.0);
     rig.stopped_in = 3..1000;
-    let error = rig.try_measure(&mut Progress::default(), Until::Time(5.0)).unwrap_err().to_string();
+    let error = rig.try_measure(&mut WorkloadProgress::default(), Until::Time(5.0)).unwrap_err().to_string();
     assert!(error.contains("stopped during each of 20 tries of one slice"), "{error}");
     assert_eq!(rig.slices.len(), 3);
 }
@@ -837,9 +840,9 @@ fn in_turn() -> Rig {
 #[test]
 fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
     let mut rig = in_turn();
-    let mut progress = Progress::default();
+    let mut progress = WorkloadProgress::default();
     let spec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 225.0 };
-    assert_eq!(rig.measure(&mut progress, Until::Precise(spec)), Ended::Precision);
+    assert_eq!(rig.measure(&mut progress, Until::Precise(spec)), VisitEnd::Precision);
     assert!((6.0..10.0).contains(&progress.elapsed_s), "{}", progress.elapsed_s);
     let design = progress.series.unwrap();
     // One I/O in flight at 76,000 a second is a turn of 13 us.
@@ -848,7 +851,7 @@ fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
     assert!(plain.iter().all(|slice| slice.short_slices == 2 * design.rounds), "{design:?}");
     assert!(plain.iter().all(|slice| slice.discarded_ns == u64::from(slice.short_slices) * 100_000));
     let series = rig.records.iter().filter_map(|record| match record {
-        Record::Series(series) => Some(series),
+        RunRecord::Series(series) => Some(series),
         _ => None,
     });
     let series: Vec<_> = series.collect();
@@ -860,9 +863,9 @@ fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
     // Amounts are those of all slices, in their order.
     let round = progress.rounds.iter().find(|round| round.kind == RoundKind::Plain).unwrap();
     assert!(round.in_series && round.parts.len() == 4 * design.rounds as usize);
-    let ratio = round.value(1, Value::Rate).unwrap() / round.value(0, Value::Rate).unwrap();
+    let ratio = round.value(1, SliceValue::Rate).unwrap() / round.value(0, SliceValue::Rate).unwrap();
     assert!((ratio - 0.95).abs() < 0.02, "{ratio}");
-    let transients = rig.records.iter().filter(|record| matches!(record, Record::Transient(_))).count();
+    let transients = rig.records.iter().filter(|record| matches!(record, RunRecord::Transient(_))).count();
     assert_eq!(transients, 2);
 }
 
@@ -871,8 +874,8 @@ fn workers_are_placed_anew_and_no_two_draw_the_same_blocks() {
     let seeds = |random_map: bool| {
         let mut rig = in_turn();
         rig.workload.jobs[0].random_map = random_map;
-        rig.measure(&mut Progress::default(), Until::Time(2.0));
-        let workers = rig.records.iter().filter(|record| matches!(record, Record::Worker(_))).count();
+        rig.measure(&mut WorkloadProgress::default(), Until::Time(2.0));
+        let workers = rig.records.iter().filter(|record| matches!(record, RunRecord::Worker(_))).count();
         assert_eq!(workers, 2, "one record of each");
         let seeds = rig.machine.lock().unwrap().seeds.clone();
         assert_eq!(seeds.iter().collect::<BTreeSet<_>>().len(), seeds.len(), "{seeds:?}");
@@ -887,11 +890,11 @@ fn a_series_that_a_stop_overlaps_is_measured_again() {
     let mut rig = in_turn();
     // After two slices to warm up.
     rig.stopped_in = 4..6;
-    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(2.0)), Ended::Visit);
+    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(2.0)), VisitEnd::Visit);
     let left_out = rig
         .records
         .iter()
-        .filter(|record| matches!(record, Record::Warning(warning) if warning.kind == STOPPED));
+        .filter(|record| matches!(record, RunRecord::Warning(warning) if warning.kind == STOPPED));
     assert_eq!(left_out.count(), 2);
     let rounds: Vec<u32> = rig.slices.iter().map(|slice| slice.round).collect();
     assert!(rounds.is_sorted() && rounds.windows(2).all(|pair| pair[1] - pair[0] <= 1), "{rounds:?}");
@@ -902,7 +905,7 @@ fn what_cannot_be_measured_in_turn_is_not() {
     let is_in_turn = |change: &dyn Fn(&mut Rig)| {
         let mut rig = in_turn();
         change(&mut rig);
-        let mut progress = Progress::default();
+        let mut progress = WorkloadProgress::default();
         rig.measure(&mut progress, Until::Time(1.0));
         progress.series.is_some()
     };

@@ -2,22 +2,25 @@
 //! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
 //! round of the statistics, whose units are then as far apart as they were with long slices.
 
-use super::bench::{Bench, Done, MOST_STOPS, Offered, Served, ServedBy, Spot, overdue_after, served_apart};
+use super::bench::{
+    Bench, MOST_STOPS, Offered, ServedBy, ServedTime, SliceOutcome, SlicePosition, overdue_after,
+    served_apart,
+};
 use super::matched;
-use super::observer::{Event, Observer};
-use super::rounds::{Ended, Progress, Until, Visit};
+use super::observer::{Observer, RunEvent};
+use super::rounds::{Until, Visit, VisitEnd, WorkloadProgress};
 use super::states::Keeper;
 use super::turns::OVERLAPS_ONE_IN;
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
-use iotax_load::{Bound, Job, SeriesResult, SeriesSpec, ShortLength, ShortSlice, Transient};
+use iotax_load::{Job, SeriesResult, SeriesSpec, ShortLength, ShortSlice, SliceBound, Transient};
 use iotax_model::record::{
-    CpuTimes, OVERLAPS, Purpose, Record, SeriesDesign, SeriesUp, TransientUp, Warning,
+    CpuTimes, OVERLAPS, Purpose, RunRecord, SeriesDesign, SeriesUp, TransientUp, Warning,
 };
 use iotax_model::scenario::{Engine, MeasureSpec, Regime, Workload};
 use iotax_stats::length::is_chosen;
-use iotax_stats::rounds::{Part, Round, RoundKind};
-use iotax_stats::trial::Trial;
+use iotax_stats::rounds::{Round, RoundKind, RoundPart};
+use iotax_stats::trial::RoundTrial;
 use iotax_steps::Place;
 use iotax_steps::wire::peer::{SLICE_GRACE, series_length};
 use iotax_units::show_ns;
@@ -73,7 +76,7 @@ pub(super) struct ServedApart {
 }
 
 /// A series as a round of the statistics, and what each stack (by its number in the scenario) did in it.
-pub type SeriesRound = (Round, Vec<(usize, Done)>);
+pub type SeriesRound = (Round, Vec<(usize, SliceOutcome)>);
 
 /// Slices in which every stack is itself.
 pub(super) struct Settled {
@@ -142,7 +145,7 @@ impl Bench<'_> {
         order: Vec<usize>,
         length: ShortLength,
         bin_ns: u64,
-        spot: Spot,
+        spot: SlicePosition,
         observer: &mut dyn Observer,
     ) -> Result<SeriesRound> {
         self.store.present()?;
@@ -187,7 +190,7 @@ impl Bench<'_> {
             .map(|which| served_apart(&before, &after, &lasted, which));
         let apart = |worker: usize| ServedApart {
             engine_ns: engines[worker],
-            programs_ns: match before[worker].values().any(Served::is_of_program) {
+            programs_ns: match before[worker].values().any(ServedTime::is_of_program) {
                 true => programs[worker],
                 false => Some(0.0),
             },
@@ -207,14 +210,22 @@ impl Bench<'_> {
         &mut self,
         result: SeriesResult,
         computed: &[ServedApart],
-        spot: Spot,
+        spot: SlicePosition,
     ) -> Result<SeriesRound> {
         let at = self.store.short_slices(&result.slices)?;
         let stacks = self.ready.iter().map(|ready| ready.stack.clone()).collect();
         let workload = self.workload.name.clone();
         let (visit, set, round, purpose) = (self.visit, self.set, spot.round, spot.purpose);
-        self.store.append(&Record::Series(SeriesUp { visit, set, round, purpose, workload, stacks, at }))?;
-        let part = |slice: &ShortSlice| Part {
+        self.store.append(&RunRecord::Series(SeriesUp {
+            visit,
+            set,
+            round,
+            purpose,
+            workload,
+            stacks,
+            at,
+        }))?;
+        let part = |slice: &ShortSlice| RoundPart {
             stack: self.ready[slice.worker].index,
             amount: slice.ios as f64,
             seconds: slice.window_ns as f64 / 1e9,
@@ -227,8 +238,8 @@ impl Bench<'_> {
                 continue;
             }
             let computed = computed.get(worker).copied().unwrap_or_default();
-            let done = Done::of_series(sum, machine.map(CpuTimes::from), computed, short_slices);
-            self.store_slice(worker, &done, Spot { position: worker, ..spot }, None)?;
+            let done = SliceOutcome::of_series(sum, machine.map(CpuTimes::from), computed, short_slices);
+            self.store_slice(worker, &done, SlicePosition { position: worker, ..spot }, None)?;
             self.check(worker, &done.result)?;
             let transient = &result.transients[worker];
             self.transients.entry(worker).or_default().merge(transient);
@@ -248,7 +259,7 @@ impl Bench<'_> {
             let stack = self.ready[worker].stack.clone();
             let one_at_a_time = matches!(self.offered, Offered::OneAtATime);
             let up = TransientUp { visit, set, workload, stack, one_at_a_time, transient };
-            self.store.append(&Record::Transient(up))?;
+            self.store.append(&RunRecord::Transient(up))?;
         }
         match self.turns.take_overlaps() {
             (slices, overlaps) if overlaps * OVERLAPS_ONE_IN > slices => {
@@ -258,7 +269,11 @@ impl Bench<'_> {
                     self.workload.name
                 );
                 let subject = self.workload.name.clone();
-                Ok(self.store.append(&Record::Warning(Warning { kind: OVERLAPS.into(), subject, text }))?)
+                Ok(self.store.append(&RunRecord::Warning(Warning {
+                    kind: OVERLAPS.into(),
+                    subject,
+                    text,
+                }))?)
             }
             _ => Ok(()),
         }
@@ -269,9 +284,9 @@ impl Visit<'_> {
     /// How stacks take turns at the stated depth; none: they do not.
     pub(super) fn series_design(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         slowest: f64,
-    ) -> Result<Result<Option<Settled>, Ended>> {
+    ) -> Result<Result<Option<Settled>, VisitEnd>> {
         if !suits(self.workload, self.measure, self.write_caches) || !self.bench.can_take_turns() {
             return Ok(Ok(None));
         }
@@ -282,10 +297,10 @@ impl Visit<'_> {
     /// the slowest stack. None: they would be too long. A pilot shows how much a stack loses at the start of a slice.
     fn settled(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         slowest: f64,
         asked_ns: Option<u64>,
-    ) -> Result<Result<Option<Settled>, Ended>> {
+    ) -> Result<Result<Option<Settled>, VisitEnd>> {
         // By Little's law: the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
         let mut discard_ns = (DISCARDED_STARTS * turn_ns).max(LEAST_DISCARD_NS);
@@ -339,9 +354,9 @@ impl Visit<'_> {
     /// Which worker loses most at the start of a slice, and how many nanoseconds.
     fn lost_at_start(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         (window_ns, series): (u64, SeriesDesign),
-    ) -> Result<Result<(usize, f64), Ended>> {
+    ) -> Result<Result<(usize, f64), VisitEnd>> {
         let workers = self.bench.ready.len();
         let order: Vec<usize> =
             (0..series.rounds).flat_map(|_| (0..workers).chain((0..workers).rev())).collect();
@@ -349,9 +364,9 @@ impl Visit<'_> {
         let before_s = self.bench.spent_s;
         while self.bench.spent_s - before_s < MOST_OF_PILOT_S && !self.bench.has_seen_starts(workers) {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(Ended::Interrupted));
+                return Ok(Err(VisitEnd::Interrupted));
             }
-            let spot = Spot { round: progress.next_round, position: 0, purpose: Purpose::Pilot };
+            let spot = SlicePosition { round: progress.next_round, position: 0, purpose: Purpose::Pilot };
             self.bench.series(order.clone(), length, bin_ns(length), spot, self.observer)?;
             progress.next_round += 1;
         }
@@ -362,11 +377,12 @@ impl Visit<'_> {
 
     /// A slice of each stack by itself, and the rate of the slowest. Block devices below count all stacks of a series together, so that
     /// what each stack reads is held against them here, and in the slices that warm up.
-    pub(super) fn each_by_itself(&mut self, progress: &mut Progress) -> Result<f64> {
+    pub(super) fn each_by_itself(&mut self, progress: &mut WorkloadProgress) -> Result<f64> {
         let mut slowest = f64::INFINITY;
         for worker in 0..self.bench.ready.len() {
-            let spot = Spot { round: progress.next_round, position: worker, purpose: Purpose::WarmUp };
-            let done = self.bench.record(worker, Bound::Time { ns: ALONE_NS }, spot, self.observer)?;
+            let spot =
+                SlicePosition { round: progress.next_round, position: worker, purpose: Purpose::WarmUp };
+            let done = self.bench.record(worker, SliceBound::Time { ns: ALONE_NS }, spot, self.observer)?;
             slowest = slowest.min(done.rate());
         }
         progress.next_round += 1;
@@ -376,13 +392,13 @@ impl Visit<'_> {
     /// The next series, as one round; those of `Purpose::Plain` are now and then long.
     pub(super) fn series_round(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         (window_ns, series): (u64, SeriesDesign),
         purpose: Purpose,
-        trial: &mut Trial,
-    ) -> Result<Result<SeriesRound, Ended>> {
+        trial: &mut RoundTrial,
+    ) -> Result<Result<SeriesRound, VisitEnd>> {
         if self.stop.load(Ordering::Relaxed) {
-            return Ok(Err(Ended::Interrupted));
+            return Ok(Err(VisitEnd::Interrupted));
         }
         let number = progress.next_round;
         if number % PLACED_SERIES == 0 {
@@ -396,23 +412,27 @@ impl Visit<'_> {
         let order = order.into_iter().map(|stack| self.worker_of(stack)).collect();
         let usual = ShortLength { discard_ns: series.discard_ns, window_ns };
         let length = ShortLength { window_ns: window_ns * times, ..usual };
-        let spot = Spot { round: number, position: 0, purpose };
+        let spot = SlicePosition { round: number, position: 0, purpose };
         let round = self.bench.series(order, length, bin_ns(usual), spot, self.observer)?;
         progress.next_round += 1;
         Ok(Ok(round))
     }
 
     /// Whether latencies are compared one I/O at a time: stacks take turns, and nobody asked for a rate.
-    pub(super) fn compares_one_at_a_time(&self, progress: &Progress) -> bool {
+    pub(super) fn compares_one_at_a_time(&self, progress: &WorkloadProgress) -> bool {
         progress.series.is_some() && !self.measure.matched_rate_given && self.workload.jobs.len() == 1
     }
 
     /// One I/O at a time on every stack, in turn: what each adds to its latency.
-    pub(super) fn one_at_a_time(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+    pub(super) fn one_at_a_time(
+        &mut self,
+        progress: &mut WorkloadProgress,
+        until: Until,
+    ) -> Result<VisitEnd> {
         let until = matched::until(self.soon_enough(progress, until), progress.elapsed_s);
         let most = until.most_s(progress.matched_s).map(|most_s| format!(" (at most {most_s:.0} s)"));
         let what = format!("latency of one I/O at a time{}", most.unwrap_or_default());
-        self.observer.tell(Event::LongPhase { what });
+        self.observer.tell(RunEvent::LongPhase { what });
         self.bench.prepare(Offered::OneAtATime)?;
         let slowest = self.each_by_itself(progress)?;
         let settled = match self.settled(progress, slowest, None)? {
@@ -424,7 +444,7 @@ impl Visit<'_> {
                 self.matched_rounds(progress, until, Some((window_ns, series)))
             }
             // Slower than a series is made for: as the stated depth, it would have been measured in other slices.
-            None => Ok(Ended::Visit),
+            None => Ok(VisitEnd::Visit),
         };
         self.bench.end()?;
         ended

@@ -2,21 +2,21 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, Member, Offered, Ready};
+use super::bench::{Bench, LoadedMember, Offered, Ready};
 use super::clusters;
 use super::course::Courses;
 use super::far_end::FarEnd;
 use super::matched::left_for_depth;
-use super::observer::{Event, Observer};
+use super::observer::{Observer, RunEvent};
 use super::operator;
 use super::past::Past;
 use super::places::{self, Places};
-use super::plan::{Bounds, Ground, SetPlan};
-use super::rounds::{Ended, Until, Visit};
+use super::plan::{Ground, PlanBounds, SetPlan};
+use super::rounds::{Until, Visit, VisitEnd};
 use super::sets::{Layout, Set, layout};
 use super::states;
 use super::survey::{self, Survey};
-use super::told::Told;
+use super::told::AnnouncedOnce;
 use anyhow::{Context, Result, ensure};
 use iotax_host::busy::CpuReading;
 use iotax_host::guard::admit::Admitted;
@@ -26,7 +26,7 @@ use iotax_host::guard::marker;
 use iotax_host::probe::Probe;
 use iotax_layers::{Exposed, guest};
 use iotax_load::TargetSpec;
-use iotax_model::record::{BUSY, Record, WARNING_KINDS, Warning};
+use iotax_model::record::{BUSY, RunRecord, WARNING_KINDS, Warning};
 use iotax_model::scenario::{Medium, Regime, Scenario, Stack, Workload};
 use iotax_stats::rounds::{Round, RoundKind};
 use iotax_stats::schedule::Schedule;
@@ -57,19 +57,19 @@ fn here() -> Probe {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Every workload to its end.
     Complete,
     /// By Ctrl-C.
     Interrupted,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// The word of the record.
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Complete => "complete",
-            Outcome::Interrupted => "interrupted",
+            RunOutcome::Complete => "complete",
+            RunOutcome::Interrupted => "interrupted",
         }
     }
 }
@@ -81,7 +81,7 @@ pub struct Session<'a> {
     /// What is there.
     pub survey: Survey,
     /// What guests are made of.
-    pub guest_parts: Option<guest::Parts>,
+    pub guest_parts: Option<guest::GuestParts>,
     /// Performs steps under the journal.
     pub executor: Executor,
     /// The record.
@@ -93,7 +93,7 @@ pub struct Session<'a> {
     /// What earlier parts of a resumed run did; grows as this one goes on.
     pub past: Past,
     /// What it has said.
-    pub told: Told,
+    pub told: AnnouncedOnce,
     /// Devices that the guard has let this run write.
     pub admitted: Admitted,
     /// What may still be written by the load; `None`: `max_written` was not given.
@@ -123,13 +123,13 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The first failure; what could not be taken down afterwards comes with it.
-    pub fn run(&mut self) -> Result<Outcome> {
+    pub fn run(&mut self) -> Result<RunOutcome> {
         let layout = layout(self.scenario);
         let layout = if self.past.apart { layout.apart(&self.scenario.stacks) } else { layout };
         let mut places = Places::default();
         stops::watch();
         let result = self.carry_out(&layout, &mut places);
-        self.observer.tell(Event::TakingDown);
+        self.observer.tell(RunEvent::TakingDown);
         places.put_down();
         let taken_down = self.take_down(0);
         drop(places);
@@ -138,7 +138,8 @@ impl Session<'_> {
             (Ok(outcome), Ok(())) => outcome.word().to_owned(),
             (Err(error), _) | (_, Err(error)) => format!("{error:#}"),
         };
-        let stored = self.store.append(&Record::End { at: now(), outcome }).and_then(|()| self.store.sync());
+        let stored =
+            self.store.append(&RunRecord::End { at: now(), outcome }).and_then(|()| self.store.sync());
         // A full disk must not hide how the run failed, or that something is still there.
         let result =
             result.and_then(|outcome| stored.map(|()| outcome).map_err(|error| Failed::from(error).into()));
@@ -151,7 +152,7 @@ impl Session<'_> {
     }
 
     /// A run whose folder somebody removed has nothing to show, whatever else it came to.
-    fn unless_removed(&self, result: Result<Outcome>, taken_down: bool) -> Result<Outcome> {
+    fn unless_removed(&self, result: Result<RunOutcome>, taken_down: bool) -> Result<RunOutcome> {
         let Err(gone) = self.store.present() else { return result };
         let done = if taken_down { "; all that it had set up was taken down" } else { "" };
         let hint = "run it again, and leave its folder until it has ended";
@@ -159,20 +160,20 @@ impl Session<'_> {
     }
 
     /// What fails because Ctrl-C cut it short is an interruption.
-    fn not_a_failure(&mut self, result: Result<Outcome>) -> Result<Outcome> {
+    fn not_a_failure(&mut self, result: Result<RunOutcome>) -> Result<RunOutcome> {
         match result {
             Err(error) if self.stop.load(Ordering::Relaxed) => {
-                self.observer.tell(Event::Warning { text: format!("interrupted: {error:#}") });
-                Ok(Outcome::Interrupted)
+                self.observer.tell(RunEvent::Warning { text: format!("interrupted: {error:#}") });
+                Ok(RunOutcome::Interrupted)
             }
             other => other,
         }
     }
 
-    fn carry_out(&mut self, layout: &Layout, places: &mut Places) -> Result<Outcome> {
+    fn carry_out(&mut self, layout: &Layout, places: &mut Places) -> Result<RunOutcome> {
         let at_first = if self.needs_host() { CpuReading::now(&here()) } else { None };
         for note in &self.scenario.notes {
-            self.observer.tell(Event::Note { text: note.clone() });
+            self.observer.tell(RunEvent::Note { text: note.clone() });
         }
         for text in self.survey.warnings.clone() {
             self.warn("target", "", text)?;
@@ -184,7 +185,7 @@ impl Session<'_> {
             self.record_place(places, &Place::Host)?;
         }
         // All that can be refused is refused before the first file is made and filled.
-        let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
+        let PlanBounds { region, left_to_write } = self.ground(layout).bounds()?;
         let lacking = self.ground(layout).consents_lacking()?;
         ensure!(lacking.is_empty(), Failed::input(lacking.join("\n")));
         for text in self.ground(layout).guest_warnings()? {
@@ -237,7 +238,7 @@ impl Session<'_> {
         Ok(left.saturating_sub(self.past.written))
     }
 
-    fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<Outcome> {
+    fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<RunOutcome> {
         let mut manual_steps = 0;
         for chain in self.planned_visits(layout) {
             let before = manual_steps;
@@ -254,7 +255,7 @@ impl Session<'_> {
                 self.end_workload(&workload.name, "visits")?;
             }
         }
-        Ok(Outcome::Complete)
+        Ok(RunOutcome::Complete)
     }
 
     /// Stacks that are only up slow the baseline down: from here on only one is up at a time.
@@ -264,19 +265,19 @@ impl Session<'_> {
         places: &mut Places,
         region: u64,
         share: f64,
-    ) -> Result<Outcome> {
+    ) -> Result<RunOutcome> {
         let reason = format!(
             "the baseline runs at {:.1} % of its rate while the other stacks are up, though they do nothing",
             100.0 * share
         );
         self.observer
-            .tell(Event::Warning { text: format!("{reason}: each is measured by itself, in visits") });
-        self.store.append(&Record::Apart { reason })?;
+            .tell(RunEvent::Warning { text: format!("{reason}: each is measured by itself, in visits") });
+        self.store.append(&RunRecord::Apart { reason })?;
         self.past.apart = true;
         self.visits(&layout.apart(&self.scenario.stacks), places, region)
     }
 
-    fn interrupted(&mut self) -> Result<Outcome> {
+    fn interrupted(&mut self) -> Result<RunOutcome> {
         for workload in self.scenario.workloads.clone() {
             if self.past.progress.contains_key(&workload.name)
                 && !self.past.workloads_done.contains(&workload.name)
@@ -284,7 +285,7 @@ impl Session<'_> {
                 self.end_workload(&workload.name, "interrupted")?;
             }
         }
-        Ok(Outcome::Interrupted)
+        Ok(RunOutcome::Interrupted)
     }
 
     /// Visits of the one set: on each of the equal siblings, and as many attaches as were asked for of each.
@@ -390,8 +391,8 @@ impl Session<'_> {
     ) -> Result<Visited> {
         for index in self.todo(planned) {
             match self.measure(layout, places, planned, up, ready, index)? {
-                Ended::Interrupted => return Ok(Visited::Interrupted),
-                Ended::Disturbed { share } => return Ok(Visited::Disturbed(share)),
+                VisitEnd::Interrupted => return Ok(Visited::Interrupted),
+                VisitEnd::Disturbed { share } => return Ok(Visited::Disturbed(share)),
                 _ => {}
             }
         }
@@ -419,12 +420,12 @@ impl Session<'_> {
         up: &SetPlan,
         ready: &[Ready],
         index: usize,
-    ) -> Result<Ended> {
+    ) -> Result<VisitEnd> {
         let workload = &self.scenario.workloads[index];
         let is_for = |one: &&Ready| workload.is_for(&self.scenario.stacks[one.index], &self.scenario.stacks);
         let ready: &[Ready] = &ready.iter().filter(is_for).cloned().collect::<Vec<_>>();
         if ready.is_empty() {
-            return self.after_visit(layout, planned, &workload.name.clone(), Ended::Visit);
+            return self.after_visit(layout, planned, &workload.name.clone(), VisitEnd::Visit);
         }
         let until = match self.until(layout, planned, workload.name.as_str()) {
             // There is nothing to compare.
@@ -438,7 +439,7 @@ impl Session<'_> {
             Until::AsBefore { .. } => self.seconds(&workload.name).budget_s / self.ways(layout) as f64,
         };
         let subject = workload.subject() + &self.part_of(layout, planned, workload);
-        self.observer.tell(Event::Workload { subject, spent_s, budget_s });
+        self.observer.tell(RunEvent::Workload { subject, spent_s, budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // A stream of its own for every visit: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
@@ -530,13 +531,17 @@ impl Session<'_> {
         layout: &Layout,
         planned: Planned,
         workload: &str,
-        ended: Ended,
-    ) -> Result<Ended> {
-        if matches!(ended, Ended::Interrupted | Ended::Disturbed { .. }) {
+        ended: VisitEnd,
+    ) -> Result<VisitEnd> {
+        if matches!(ended, VisitEnd::Interrupted | VisitEnd::Disturbed { .. }) {
             return Ok(ended);
         }
         let set = planned.set as u32;
-        self.store.append(&Record::VisitEnd { visit: planned.number, set, workload: workload.to_owned() })?;
+        self.store.append(&RunRecord::VisitEnd {
+            visit: planned.number,
+            set,
+            workload: workload.to_owned(),
+        })?;
         if layout.sets.len() > 1 {
             self.past.ended.insert((planned.number, set, workload.to_owned()));
             return Ok(ended);
@@ -544,10 +549,10 @@ impl Session<'_> {
         let goes_on = planned.number + 1 < self.ways(layout) as u32;
         if !goes_on {
             let reason = match ended {
-                Ended::Precision => "precision",
-                Ended::RateLimited => "rate_limited",
-                Ended::Budget => "budget",
-                Ended::MaxWritten => "max_written",
+                VisitEnd::Precision => "precision",
+                VisitEnd::RateLimited => "rate_limited",
+                VisitEnd::Budget => "budget",
+                VisitEnd::MaxWritten => "max_written",
                 _ => "time",
             };
             self.past.workloads_done.insert(workload.to_owned());
@@ -671,7 +676,7 @@ impl Session<'_> {
     pub(super) fn reach_guests(&mut self, places: &mut Places, plan: &SetPlan) -> Result<()> {
         let run_id = self.run_id();
         for guest in &plan.guests {
-            self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
+            self.observer.tell(RunEvent::Reaching { place: format!("guest {}", guest.place) });
             places.reach_guest(guest, &run_id, self.stop)?;
             if guest.files.steps.is_some() {
                 self.executor.add_place(&guest.place, places::executor_in_guest(guest, &run_id)?);
@@ -687,7 +692,7 @@ impl Session<'_> {
             Medium::File { path, .. } if place.is_host() => path.parent().map(PathBuf::from),
             Medium::Device { path } if place.is_host() => Some(path.clone()),
             Medium::Remote { host, path, size, agent, .. } if place.ssh_host() == Some(host) => {
-                let made = size.is_some() && *agent == iotax_model::scenario::Agent::Iotax;
+                let made = size.is_some() && *agent == iotax_model::scenario::LoadIssuer::Iotax;
                 path.parent().filter(|_| made).map(PathBuf::from).or_else(|| Some(path.clone()))
             }
             Medium::Drive { place: lab, name } if place == lab => Some(guest::lab::link_of(name)),
@@ -726,7 +731,7 @@ impl Session<'_> {
                         hold: exposed.hold,
                     });
                 }
-                members.push(Member { place: place.clone(), targets });
+                members.push(LoadedMember { place: place.clone(), targets });
             }
             ensure!(
                 !members.is_empty(),
@@ -795,7 +800,7 @@ impl Session<'_> {
     }
 
     pub(super) fn perform_all(&mut self, steps: &[Step]) -> Result<()> {
-        self.observer.tell(Event::Filling { total: to_fill(steps) });
+        self.observer.tell(RunEvent::Filling { total: to_fill(steps) });
         steps.iter().try_for_each(|step| self.perform(step))
     }
 
@@ -805,7 +810,7 @@ impl Session<'_> {
         }
         // The journal is in it: nothing is made that nobody could clean up.
         self.store.present()?;
-        self.observer.tell(Event::Step { why: step.why.clone() });
+        self.observer.tell(RunEvent::Step { why: step.why.clone() });
         self.executor.perform(step).map(drop)
     }
 
@@ -816,14 +821,14 @@ impl Session<'_> {
         if !self.told.is_new(&warning) {
             return Ok(());
         }
-        self.observer.tell(Event::Warning { text: warning.text.clone() });
-        self.store.append(&Record::Warning(warning)).context("cannot store a warning")
+        self.observer.tell(RunEvent::Warning { text: warning.text.clone() });
+        self.store.append(&RunRecord::Warning(warning)).context("cannot store a warning")
     }
 
     fn end_workload(&mut self, workload: &str, reason: &str) -> Result<()> {
-        self.observer.tell(Event::WorkloadEnd { reason: reason.to_owned() });
+        self.observer.tell(RunEvent::WorkloadEnd { reason: reason.to_owned() });
         self.store
-            .append(&Record::WorkloadEnd { workload: workload.to_owned(), reason: reason.to_owned() })?;
+            .append(&RunRecord::WorkloadEnd { workload: workload.to_owned(), reason: reason.to_owned() })?;
         Ok(self.store.sync()?)
     }
 

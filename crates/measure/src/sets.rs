@@ -3,7 +3,7 @@
 //! Stacks on several media count for each of them: all that hang together by files in common are divided
 //! together, each stack going round all siblings of all of its files, or, if one of them is no file of ours, visited.
 
-use super::conflict::{Load, Meetings};
+use super::conflict::{LoadKind, Meetings};
 use super::prefixes::{Above, Prefixes};
 use iotax_model::scenario::{Location, MeasureSpec, Medium, Scenario, Stack};
 use std::collections::{BTreeMap, HashMap};
@@ -103,7 +103,7 @@ pub fn layout(scenario: &Scenario) -> Layout {
             above,
         };
     }
-    let meetings = Meetings::of(stacks, &prefixes, Load::of(scenario));
+    let meetings = Meetings::of(stacks, &prefixes, LoadKind::of(scenario));
     let sibling = siblings(stacks, &meetings);
     let sets = sets(stacks, &sibling, &meetings, scenario.baseline);
     let sets = sets.into_iter().flat_map(|set| by_operator(set, scenario)).collect();
@@ -209,7 +209,7 @@ fn is_made_file(medium: &Medium) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_layers::state::State;
+    use iotax_layers::state::AskedState;
     use iotax_load::{Job, Rw};
     use iotax_model::scenario::{InState, LayerSpec, Workload};
 
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn states_of_a_stack_are_measured_in_one_visit_after_each_other() {
         let in_state = |position, of| Stack {
-            state: Some(InState { position, state: State::Healthy, of }),
+            state: Some(InState { position, state: AskedState::Healthy, of }),
             ..stack(&[LOOP], false)
         };
         // Two arrays on one device, with two further states each, and the bare device.

@@ -2,13 +2,13 @@
 //! state tells it before and behind every slice; a slice in which it was left counts nowhere, and is run again.
 
 use super::bench::Ready;
-use super::observer::Event;
+use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::sets::Layout;
 use anyhow::{Context, Result, ensure};
-use iotax_layers::state::{self, State};
+use iotax_layers::state::{self, AskedState};
 use iotax_layers::{Array, layer_of};
 use iotax_model::scenario::Scenario;
 use iotax_steps::ceph::{Cluster, ClusterStatus};
@@ -26,7 +26,7 @@ pub const TRIES: u32 = 5;
 
 /// The arrays of a stack, whose state is watched while it is measured.
 struct Watched {
-    state: State,
+    state: AskedState,
     arrays: Vec<WatchedOne>,
 }
 
@@ -116,7 +116,7 @@ impl WatchedOne {
     }
 }
 
-fn left(state: State, now: &ArrayState) -> Failed {
+fn left(state: AskedState, now: &ArrayState) -> Failed {
     Failed::measurement(format!(
         "the array was to be {state} and is {now}; hint: look at the kernel's log of its place for a member that failed by itself"
     ))
@@ -137,7 +137,7 @@ impl Session<'_> {
             let stack = &self.scenario.stacks[index];
             let to = stack.state.as_ref().context("a stack without a state")?.state;
             let from = state_before(self.scenario, index)?;
-            self.observer.tell(Event::Phase { what: format!("{}: from {from} to {to}", stack.name) });
+            self.observer.tell(RunEvent::Phase { what: format!("{}: from {from} to {to}", stack.name) });
             self.perform_all(&steps)?;
         }
         let mut next = Vec::new();
@@ -162,10 +162,10 @@ impl Session<'_> {
                 let ids = ids(up, ready.index, nth);
                 // A rebuild ends by itself: the same member fails again, and comes back.
                 let again = match at.state {
-                    State::Rebuilding => {
+                    AskedState::Rebuilding => {
                         let failed = state_before(self.scenario, ready.index)?;
-                        let mut steps = transition(array, State::Healthy, failed, ids)?;
-                        steps.extend(transition(array, failed, State::Rebuilding, ids)?);
+                        let mut steps = transition(array, AskedState::Healthy, failed, ids)?;
+                        steps.extend(transition(array, failed, AskedState::Rebuilding, ids)?);
                         steps
                     }
                     _ => Vec::new(),
@@ -181,11 +181,11 @@ impl Session<'_> {
 }
 
 /// In which state a stack is before it comes into its own.
-fn state_before(scenario: &Scenario, index: usize) -> Result<State> {
+fn state_before(scenario: &Scenario, index: usize) -> Result<AskedState> {
     let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
     let before = scenario.stacks.iter().filter_map(|stack| stack.state.as_ref());
     let mut before = before.filter(|other| other.of == at.of && other.position + 1 == at.position);
-    Ok(before.next().map_or(State::Healthy, |other| other.state))
+    Ok(before.next().map_or(AskedState::Healthy, |other| other.state))
 }
 
 /// What brings the stacks of a set from the state before into their own, on what is up: of several that stand on one array, by the
@@ -212,7 +212,7 @@ fn ids(up: &SetPlan, index: usize, nth: usize) -> StepId {
     up.steps.len() as StepId + 10_000 * (index as StepId + 1) + 100 * nth as StepId
 }
 
-fn transition(array: &Array, from: State, to: State, first: StepId) -> Result<Vec<Step>> {
+fn transition(array: &Array, from: AskedState, to: AskedState, first: StepId) -> Result<Vec<Step>> {
     let layer = layer_of(&array.spec).context("a layer that nobody knows")?;
     let changes = state::transition(layer, &array.spec, (&array.made, &array.members), from, to)?;
     let step = |(at, (why, op)): (usize, (String, Op))| Step {

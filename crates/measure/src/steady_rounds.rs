@@ -2,14 +2,14 @@
 //! workload dependent preconditioning). It is done whenever a set was set up: what sets up writes too, and a drive that rested
 //! recovers. Whether it is steady `stats` says.
 
-use super::bench::{Offered, Spot};
-use super::rounds::{Ended, Progress, Visit, in_units};
+use super::bench::{Offered, SlicePosition};
+use super::rounds::{Visit, VisitEnd, WorkloadProgress, in_units};
 use anyhow::Result;
-use iotax_load::{Bound, Job};
+use iotax_load::{Job, SliceBound};
 use iotax_model::record::precondition::{Preconditioned, PreconditionedStack};
-use iotax_model::record::{Purpose, Record};
+use iotax_model::record::{Purpose, RunRecord};
 use iotax_model::scenario::{Precondition, SteadyLimit};
-use iotax_stats::steady::{Window, Writes, Wrote, preconditioned};
+use iotax_stats::steady::{Window, WrittenRound, Wrote, preconditioned};
 use iotax_units::show_ns;
 use std::sync::atomic::Ordering;
 
@@ -18,8 +18,8 @@ const SLICE_NS: u64 = 1_000_000_000;
 
 /// The rounds so far.
 #[derive(Default)]
-struct Rounds {
-    writes: Vec<Writes>,
+struct SteadyRounds {
+    writes: Vec<WrittenRound>,
     /// Bytes of a slice, where they are limited, by stack.
     slice_bytes: Vec<Option<u64>>,
 }
@@ -29,7 +29,7 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// As any slice.
-    pub(super) fn until_steady(&mut self, progress: &mut Progress) -> Result<Option<Ended>> {
+    pub(super) fn until_steady(&mut self, progress: &mut WorkloadProgress) -> Result<Option<VisitEnd>> {
         let Some(spec) = self.precondition else { return Ok(None) };
         // What is offered at a rate is at that rate at once, whatever the drive could do: the load's pace shows without it.
         let workload = self.workload;
@@ -42,7 +42,8 @@ impl Visit<'_> {
             self.bench.prepare(Offered::Jobs(jobs))?;
         }
         let began_s = self.bench.spent_s;
-        let mut rounds = Rounds { slice_bytes: vec![None; self.bench.ready.len()], ..Rounds::default() };
+        let mut rounds =
+            SteadyRounds { slice_bytes: vec![None; self.bench.ready.len()], ..SteadyRounds::default() };
         let why = loop {
             let took_s = self.bench.spent_s - began_s;
             if let Some(why) = self.is_over(&spec, &rounds, took_s) {
@@ -59,10 +60,10 @@ impl Visit<'_> {
         let took_s = self.bench.spent_s - began_s;
         self.record_preconditioned(&spec, &rounds, why, (took_s, without_rate))?;
         progress.preconditioned.extend(rounds.writes);
-        Ok((why == INTERRUPTED).then_some(Ended::Interrupted))
+        Ok((why == INTERRUPTED).then_some(VisitEnd::Interrupted))
     }
 
-    fn is_over(&self, spec: &Precondition, rounds: &Rounds, took_s: f64) -> Option<&'static str> {
+    fn is_over(&self, spec: &Precondition, rounds: &SteadyRounds, took_s: f64) -> Option<&'static str> {
         let (made, round_s) = (rounds.writes.len(), spec.round_ns as f64 / 1e9);
         let all_s = round_s * self.bench.ready.len() as f64;
         match spec.limit {
@@ -75,20 +76,21 @@ impl Visit<'_> {
         }
     }
 
-    fn windows(&self, rounds: &Rounds) -> Vec<Option<Window>> {
+    fn windows(&self, rounds: &SteadyRounds) -> Vec<Option<Window>> {
         self.bench.ready.iter().map(|ready| preconditioned(&rounds.writes, ready.index)).collect()
     }
 
     /// A round of every stack. Some: why it was cut short.
     fn steady_round(
         &mut self,
-        progress: &mut Progress,
+        progress: &mut WorkloadProgress,
         spec: &Precondition,
-        rounds: &mut Rounds,
+        rounds: &mut SteadyRounds,
     ) -> Result<Option<&'static str>> {
         let slice_ns = spec.round_ns.min(SLICE_NS.max(self.bench.shortest_slice_ns()));
         let slices = (spec.round_ns / slice_ns).max(1);
-        let mut writes = Writes { visit: self.bench.visit, preconditions: true, ..Writes::default() };
+        let mut writes =
+            WrittenRound { visit: self.bench.visit, preconditions: true, ..WrittenRound::default() };
         let mut position = 0;
         for worker in 0..self.bench.ready.len() {
             let mut wrote =
@@ -103,7 +105,8 @@ impl Visit<'_> {
                 if self.bench.would_exceed(bound, 1) {
                     return Ok(Some("max_written"));
                 }
-                let spot = Spot { round: progress.next_round, position, purpose: Purpose::Precondition };
+                let spot =
+                    SlicePosition { round: progress.next_round, position, purpose: Purpose::Precondition };
                 let done = self.bench.record(worker, bound, spot, self.observer)?;
                 let part = done.part(0, true);
                 wrote.bytes += part.amount;
@@ -122,16 +125,22 @@ impl Visit<'_> {
     }
 
     /// By time; where bytes are limited, as many as went through in that time at first.
-    fn steady_bound(&self, slice_ns: u64, slice_bytes: Option<u64>) -> Bound {
+    fn steady_bound(&self, slice_ns: u64, slice_bytes: Option<u64>) -> SliceBound {
         match (*self.bench.allowance, slice_bytes) {
-            (None, _) => Bound::Time { ns: slice_ns },
-            (Some(_), Some(bytes)) => Bound::Bytes { bytes },
+            (None, _) => SliceBound::Time { ns: slice_ns },
+            (Some(_), Some(bytes)) => SliceBound::Bytes { bytes },
             (Some(left), None) => self.first_bytes(left),
         }
     }
 
     /// `preconditioning with random writes: round 7 of at most 25, loop at 31 s of 60; of the last five the least steady: ...`
-    fn steady_progress(&self, spec: &Precondition, rounds: &Rounds, worker: usize, at_ns: u64) -> String {
+    fn steady_progress(
+        &self,
+        spec: &Precondition,
+        rounds: &SteadyRounds,
+        worker: usize,
+        at_ns: u64,
+    ) -> String {
         let most = match spec.limit {
             SteadyLimit::Rounds(most) => format!(" of at most {most}"),
             SteadyLimit::TimeNs(ns) => format!(", at most {}", show_ns(ns as f64)),
@@ -152,7 +161,7 @@ impl Visit<'_> {
     fn record_preconditioned(
         &mut self,
         spec: &Precondition,
-        rounds: &Rounds,
+        rounds: &SteadyRounds,
         why: &str,
         (took_s, without_rate): (f64, bool),
     ) -> Result<()> {
@@ -170,7 +179,7 @@ impl Visit<'_> {
             steady: window.is_some_and(|window| window.is_level()),
         };
         let stacks = self.bench.ready.iter().zip(self.windows(rounds)).map(stack).collect();
-        self.bench.store.append(&Record::Preconditioned(Preconditioned {
+        self.bench.store.append(&RunRecord::Preconditioned(Preconditioned {
             visit: self.bench.visit,
             set: self.bench.set,
             workload: self.workload.name.clone(),

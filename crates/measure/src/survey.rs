@@ -10,18 +10,18 @@ use iotax_host::block::{self, Identity};
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::admit::admit;
 use iotax_host::guard::fill;
-use iotax_host::guard::found::{Inspection, Kind};
+use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::guard::judge::{self, Intent, Permit};
 use iotax_host::guard::marker;
 use iotax_host::probe::{GuestProbe, Probe};
-use iotax_layers::medium::{Found, sibling_path};
+use iotax_layers::medium::{FoundMedium, sibling_path};
 use iotax_layers::needs;
 use iotax_layers::{Claim, guest, layer_of};
 use iotax_model::layer::Face;
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
 use iotax_model::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack, Workload};
-use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::{Place, engine, hypervisor};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
@@ -38,13 +38,13 @@ const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The bottom of each stack, member by member.
-    pub found: Vec<Vec<Found>>,
+    pub found: Vec<Vec<FoundMedium>>,
     /// What a reader must know.
     pub warnings: Vec<String>,
     /// Caches of writes that are known on the path, the largest first.
     pub write_caches: Vec<WriteCache>,
     /// Files that are made, looked at once though several stacks have them in turn.
-    made: BTreeMap<PathBuf, Found>,
+    made: BTreeMap<PathBuf, FoundMedium>,
     /// What was named and is not there.
     absent: Vec<Absent>,
     /// What the load writes to without a consent and no kernel has, a sentence each: `plan` shows it, `run` refuses.
@@ -54,12 +54,12 @@ pub struct Survey {
     /// What managers of virtual machines call the disks under load, by place and path.
     pub(super) disks: BTreeMap<(Place, PathBuf), String>,
     /// Who the drives on other hosts are, by place and path.
-    pub(super) afar: BTreeMap<(Place, PathBuf), Afar>,
+    pub(super) afar: BTreeMap<(Place, PathBuf), RemoteDrive>,
 }
 
 /// A drive of another host, as it was when the run began.
 #[derive(Clone, Debug)]
-pub(super) struct Afar {
+pub(super) struct RemoteDrive {
     pub(super) identity: Identity,
     /// The guard has looked at it once more, just before it was first written.
     pub(super) admitted: bool,
@@ -194,11 +194,11 @@ fn bottom(
     named: &HashSet<&Path>,
     survey: &mut Survey,
     tell: &mut dyn FnMut(String),
-) -> Result<Found> {
+) -> Result<FoundMedium> {
     let stack = &scenario.stacks[index];
     if let Some(operator) = scenario.operator_of(stack) {
         // It may be elsewhere still: it is looked at when it is the stack's turn.
-        return Ok(Found::bare(operator.size, true, true));
+        return Ok(FoundMedium::bare(operator.size, true, true));
     }
     let lacking = member.foreign_name().and_then(|name| consent_lacking(&name, scenario, stack));
     survey.consents_lacking.extend(lacking);
@@ -217,20 +217,20 @@ fn bottom(
             found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
         }
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
-        Medium::Cpu { .. } | Medium::Net { .. } => Ok(Found::bare(NO_LIMIT, true, true)),
+        Medium::Cpu { .. } | Medium::Net { .. } => Ok(FoundMedium::bare(NO_LIMIT, true, true)),
         Medium::Drive { place, .. } => {
             let lab = scenario.labs.get(place).with_context(|| format!("{}: no lab @{place}", stack.text))?;
-            Ok(Found::bare(lab.drive_size, true, true))
+            Ok(FoundMedium::bare(lab.drive_size, true, true))
         }
         // Its size is asked of the agent there, when it is reached.
-        Medium::Remote { size: Some(bytes), .. } => Ok(Found::bare(*bytes, false, false)),
-        Medium::Remote { path, .. } => Ok(Found::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
+        Medium::Remote { size: Some(bytes), .. } => Ok(FoundMedium::bare(*bytes, false, false)),
+        Medium::Remote { path, .. } => Ok(FoundMedium::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
         Medium::Rbd { pool, image, conf } => {
             let seen = foreign_image::look((conf, pool, image), scenario, stack, tell)?;
             survey.warnings.extend(seen.warnings);
-            Ok(Found::bare(seen.bytes, true, true))
+            Ok(FoundMedium::bare(seen.bytes, true, true))
         }
-        Medium::VhostUser { path } => Ok(Found::bare(foreign_socket::look(path, stack)?, true, true)),
+        Medium::VhostUser { path } => Ok(FoundMedium::bare(foreign_socket::look(path, stack)?, true, true)),
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -281,7 +281,7 @@ fn refuse_aliases(stack: &Stack) -> Result<()> {
 
 /// A file or device of a stack.
 #[derive(Clone)]
-struct Named<'a> {
+struct NamedDevice<'a> {
     stack: &'a Stack,
     path: &'a Path,
     /// Without links; of a device by the kernel's name.
@@ -291,8 +291,8 @@ struct Named<'a> {
     intent: Intent,
 }
 
-impl<'a> Named<'a> {
-    fn of(probe: &Probe, path: &'a Path, scenario: &Scenario, stack: &'a Stack) -> Option<Named<'a>> {
+impl<'a> NamedDevice<'a> {
+    fn of(probe: &Probe, path: &'a Path, scenario: &Scenario, stack: &'a Stack) -> Option<NamedDevice<'a>> {
         let device = std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
         let (real, disk) = match device.and_then(|meta| block::node(probe, meta.rdev())) {
             Some(node) => {
@@ -301,7 +301,7 @@ impl<'a> Named<'a> {
             // It may be made later, in a folder with two names.
             None => (path.canonicalize().ok().or_else(|| in_real_folder(path))?, None),
         };
-        Some(Named { stack, path, real, disk, intent: intent(scenario, stack) })
+        Some(NamedDevice { stack, path, real, disk, intent: intent(scenario, stack) })
     }
 
     /// What it is, and what it is a part of.
@@ -310,7 +310,7 @@ impl<'a> Named<'a> {
     }
 
     /// Why both cannot be in one run, if so.
-    fn clash(&self, other: &Named) -> Option<String> {
+    fn clash(&self, other: &NamedDevice) -> Option<String> {
         if self.path == other.path {
             return None; // What the sets are made for.
         }
@@ -321,7 +321,7 @@ impl<'a> Named<'a> {
                 "{one} and {two} are the same, {real}; hint: give it one name in all stacks"
             ));
         }
-        let is_part = |a: &Named, b: &Named| a.disk.as_ref() == Some(&b.real);
+        let is_part = |a: &NamedDevice, b: &NamedDevice| a.disk.as_ref() == Some(&b.real);
         let only_read = [self, other].iter().all(|named| named.intent == Intent::Read);
         let parted = is_part(self, other) || is_part(other, self);
         (parted && !only_read).then(|| {
@@ -339,12 +339,12 @@ fn in_real_folder(path: &Path) -> Option<PathBuf> {
 fn refuse_other_names(scenario: &Scenario) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
     // By what only those that may clash have in common. Of stacks that use one name alike the first stands for all.
-    let mut seen: HashMap<PathBuf, Vec<Named>> = HashMap::new();
+    let mut seen: HashMap<PathBuf, Vec<NamedDevice>> = HashMap::new();
     for stack in &scenario.stacks {
         let mut own = Vec::new();
         for member in stack.medium.members() {
             let (Medium::File { path, .. } | Medium::Device { path }) = member else { continue };
-            own.extend(Named::of(&probe, path, scenario, stack));
+            own.extend(NamedDevice::of(&probe, path, scenario, stack));
         }
         for one in &own {
             let near = one.disks().into_iter().filter_map(|disk| seen.get(disk)).flatten();
@@ -354,7 +354,7 @@ fn refuse_other_names(scenario: &Scenario) -> Result<()> {
             }
         }
         for one in own {
-            let alike = |other: &Named| (other.path, other.intent) == (one.path, one.intent);
+            let alike = |other: &NamedDevice| (other.path, other.intent) == (one.path, one.intent);
             for disk in one.disks() {
                 let near = seen.entry(disk.clone()).or_default();
                 if !near.iter().any(alike) {
@@ -429,7 +429,7 @@ fn file(
     scenario: &Scenario,
     stack: &Stack,
     survey: &mut Survey,
-) -> Result<Found> {
+) -> Result<FoundMedium> {
     let Some(bytes) = size else { return existing(path, true, scenario, stack, survey) };
     if let Some(found) = survey.made.get(path) {
         return Ok(found.clone());
@@ -444,7 +444,7 @@ fn file(
     } else {
         marker::check_room(path, bytes)?;
     }
-    let found = Found::bare(bytes, false, false);
+    let found = FoundMedium::bare(bytes, false, false);
     survey.made.insert(path.to_owned(), found.clone());
     Ok(found)
 }
@@ -459,7 +459,7 @@ pub(super) fn existing(
     scenario: &Scenario,
     stack: &Stack,
     survey: &mut Survey,
-) -> Result<Found> {
+) -> Result<FoundMedium> {
     if std::fs::metadata(path).is_err() {
         let place = scenario.place_of(stack, path);
         // As the place of a [device.NAME] in the scenario has it.
@@ -477,11 +477,11 @@ pub(super) fn existing(
         if survey.absent.iter().all(|known| known.path != path) {
             survey.absent.push(Absent { path: path.to_owned(), why });
         }
-        return Ok(Found::bare(UNKNOWN_BYTES, !could_be_made, true));
+        return Ok(FoundMedium::bare(UNKNOWN_BYTES, !could_be_made, true));
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     survey.warnings.extend(permit.warnings);
-    if found.kind == Kind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
+    if found.kind == InspectedKind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
         survey.warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
     }
     survey.identities.push((path.to_owned(), found.identity.clone()));
@@ -513,7 +513,7 @@ pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Resu
 /// # Errors
 /// When it does not answer.
 pub(super) fn seen_afar(place: &mut Reached, path: &Path) -> Result<Option<Inspection>> {
-    match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
+    match place.ask(WireRequest::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
         Response::Inspect { payload } => {
             serde_json::from_value(payload).context("cannot understand what the agent saw")
         }
@@ -531,7 +531,7 @@ pub(super) fn remote(
     medium: &Medium,
     scenario: &Scenario,
     stack: &Stack,
-) -> Result<(Found, Vec<String>, Option<Identity>)> {
+) -> Result<(FoundMedium, Vec<String>, Option<Identity>)> {
     let Medium::Remote { host, path, size, .. } = medium else {
         return Err(Failed::input(format!("{}: not on another host", stack.text)).into());
     };
@@ -542,9 +542,9 @@ pub(super) fn remote(
             false => "name an existing file, or add size=4GiB to have it created".to_owned(),
         };
         let absent = || refused(format!("{} does not exist on {host}; hint: {hint}", path.display()));
-        return Ok((Found::bare(size.ok_or_else(absent)?, false, false), Vec::new(), None));
+        return Ok((FoundMedium::bare(size.ok_or_else(absent)?, false, false), Vec::new(), None));
     };
-    let drive = (found.kind != Kind::File).then(|| found.identity.clone());
+    let drive = (found.kind != InspectedKind::File).then(|| found.identity.clone());
     let Some(bytes) = *size else {
         let permit = judged_afar(&found, intent(scenario, stack), scenario, stack)?;
         return Ok((found_of(&found), permit.warnings, drive));
@@ -553,7 +553,7 @@ pub(super) fn remote(
     match found.marker.as_ref().map(|marker| marker.bytes) {
         // Used again, by the step that would make it.
         ours if ours.is_none_or(|ours| ours == bytes) => {
-            Ok((Found::bare(bytes, false, false), permit.warnings, drive))
+            Ok((FoundMedium::bare(bytes, false, false), permit.warnings, drive))
         }
         ours => Err(refused(other_size(path, ours.unwrap_or(0), bytes)).into()),
     }
@@ -587,11 +587,14 @@ pub(super) fn judged_afar(
     })
 }
 
-fn found_of(found: &Inspection) -> Found {
+fn found_of(found: &Inspection) -> FoundMedium {
     let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
     let marks = found.signatures.iter().filter(|signature| signature.is_mark());
     let names: BTreeSet<String> = marks.map(|signature| signature.name.clone()).collect();
-    Found { signatures: names.into_iter().collect(), ..Found::bare(bytes, found.kind != Kind::File, true) }
+    FoundMedium {
+        signatures: names.into_iter().collect(),
+        ..FoundMedium::bare(bytes, found.kind != InspectedKind::File, true)
+    }
 }
 
 /// The guard's word. Its hold on a device ends here: layers must be able to open it; the agent asks
@@ -660,12 +663,12 @@ mod tests {
     use super::*;
     use crate::sets::layout;
     use iotax_host::guard::rig::Loop;
-    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 
     fn scenario(stacks: &[&str]) -> Scenario {
         let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
         let words = vec![("rw".to_owned(), "randread".to_owned())];
-        from_arguments(&stacks, &Request { words, ..Request::default() }).unwrap()
+        from_arguments(&stacks, &ScenarioRequest { words, ..ScenarioRequest::default() }).unwrap()
     }
 
     #[test]
@@ -700,7 +703,7 @@ mod tests {
     #[test]
     fn a_drive_under_two_names_and_a_part_of_it_are_refused_where_it_is_taken() {
         let scenario = scenario(&["/dev/nvme1n1", "/dev/disk/by-id/x | vm(attach=vfio)", "/dev/nvme1n1p1"]);
-        let named = |at: usize, path: &'static str, disk: Option<&str>, intent: Intent| Named {
+        let named = |at: usize, path: &'static str, disk: Option<&str>, intent: Intent| NamedDevice {
             stack: &scenario.stacks[at],
             path: Path::new(path),
             real: if disk.is_some() { path } else { "/dev/nvme1n1" }.into(),
@@ -715,7 +718,7 @@ mod tests {
         assert!(taken.clash(&part).unwrap().contains("one is a part of the other"));
         assert!(part.clash(&taken).is_some());
         assert_eq!(bare.clash(&part), None, "reads side by side");
-        let other = Named { real: "/dev/nvme2n1p1".into(), disk: Some("/dev/nvme2n1".into()), ..part };
+        let other = NamedDevice { real: "/dev/nvme2n1p1".into(), disk: Some("/dev/nvme2n1".into()), ..part };
         assert_eq!(taken.clash(&other), None);
     }
 
@@ -727,7 +730,7 @@ mod tests {
         std::os::unix::fs::symlink(&device.path, &link).unwrap();
         let scenario = scenario(&["/dev/x"]);
         let probe = Probe::of_files(Path::new("/"));
-        let named = |path| Named::of(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
+        let named = |path| NamedDevice::of(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
         assert_eq!(named(&link).real, device.path);
         assert!(named(&link).clash(&named(&device.path)).is_some());
     }

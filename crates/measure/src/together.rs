@@ -1,10 +1,10 @@
 //! One slice in several places at once: all begin at one time, told to each in its own clock, and what they did becomes one
 //! result, with the share of the window in which all ran.
 
-use super::bench::{Member, Slices, cpu_times};
+use super::bench::{LoadedMember, Slices, cpu_times};
 use super::places::{Places, Reached};
 use anyhow::{Context, Result};
-use iotax_load::{Bound, Histogram, SliceResult, SliceSpec};
+use iotax_load::{Histogram, SliceBound, SliceResult, SliceSpec};
 use iotax_model::record::{CpuTimes, OnTarget, SlicePart};
 use iotax_steps::Place;
 use iotax_steps::wire::agent::READY_BEFORE_NS;
@@ -38,8 +38,8 @@ const TRIES_BY_BYTES: u32 = 2;
 pub(super) const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
 /// How often a slice is tried.
-pub fn tries(bound: Bound) -> u32 {
-    if matches!(bound, Bound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
+pub fn tries(bound: SliceBound) -> u32 {
+    if matches!(bound, SliceBound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
 }
 
 /// A request for a slice that several places run together.
@@ -69,16 +69,16 @@ pub struct Together {
     ends: [Place; 2],
     /// Between the two.
     apart_ns: u64,
-    bound: Bound,
+    bound: SliceBound,
 }
 
 /// What a place did, and its clock minus that of the host.
-type Answer = (Ran, i64);
+type PlaceAnswer = (Ran, i64);
 
 impl Together {
     /// Of a slice by bytes, the share of the window that had passed when the last began.
     pub fn late(&self) -> Option<f64> {
-        matches!(self.bound, Bound::Bytes { .. }).then_some(self.late)
+        matches!(self.bound, SliceBound::Bytes { .. }).then_some(self.late)
     }
 
     /// Whether what is wrong with it stands in the record, so that it may count at last.
@@ -90,8 +90,8 @@ impl Together {
     /// there it counts whether they began together.
     pub fn is_enough(&self) -> bool {
         match self.bound {
-            Bound::Bytes { .. } => self.late <= MOST_LATE,
-            Bound::Time { .. } => self.share >= LEAST_SHARE,
+            SliceBound::Bytes { .. } => self.late <= MOST_LATE,
+            SliceBound::Time { .. } => self.share >= LEAST_SHARE,
         }
     }
 
@@ -128,7 +128,7 @@ impl Together {
 /// When a peer is lost or refuses.
 pub(super) fn slice(
     places: &mut Places,
-    members: &[Member],
+    members: &[LoadedMember],
     asked: &CommonSlice,
     in_vain: &mut u64,
     under_way: &mut dyn FnMut(Duration),
@@ -142,7 +142,7 @@ pub(super) fn slice(
     let on_this_host = loaded.iter().filter(|place| !place.is_ssh()).count();
     let (answers, host_cpu) = ask_all(&mut reached, host, &asked, turns(on_this_host), under_way)?;
     *in_vain = answers.iter().flatten().map(|(ran, _)| ran.result.write.bytes).sum();
-    let answers = answers.into_iter().collect::<Result<Vec<Answer>>>()?;
+    let answers = answers.into_iter().collect::<Result<Vec<PlaceAnswer>>>()?;
     *in_vain = 0;
     let (ran, together) = merged(&loaded, &answers, spec.bound, asked.of_times).context("no places")?;
     let host_cpu = of_machines(&loaded, &answers, host_cpu);
@@ -152,7 +152,7 @@ pub(super) fn slice(
 
 /// CPU time of all machines that a load with guests of this host in it runs on; `None`: there is no guest, or one machine does
 /// not report it. A guest's is in its host's, which is one of the places or `host`.
-fn of_machines(places: &[&Place], answers: &[Answer], host: Option<CpuTimes>) -> Option<CpuTimes> {
+fn of_machines(places: &[&Place], answers: &[PlaceAnswer], host: Option<CpuTimes>) -> Option<CpuTimes> {
     if !places.iter().any(|place| place.is_guest()) {
         return None;
     }
@@ -167,10 +167,10 @@ pub(super) fn on_targets(result: &SliceResult) -> Vec<OnTarget> {
 }
 
 /// Each gets the whole time, and an equal part of the bytes.
-fn shared_out(bound: Bound, places: u64) -> Bound {
+fn shared_out(bound: SliceBound, places: u64) -> SliceBound {
     match bound {
-        Bound::Time { .. } => bound,
-        Bound::Bytes { bytes } => Bound::Bytes { bytes: bytes.div_ceil(places) },
+        SliceBound::Time { .. } => bound,
+        SliceBound::Bytes { bytes } => SliceBound::Bytes { bytes: bytes.div_ceil(places) },
     }
 }
 
@@ -180,7 +180,7 @@ fn ask_all(
     asked: &CommonSlice,
     turns: u64,
     under_way: &mut dyn FnMut(Duration),
-) -> Result<(Vec<Result<Answer>>, Option<CpuTimes>)> {
+) -> Result<(Vec<Result<PlaceAnswer>>, Option<CpuTimes>)> {
     let mut slowest_ns = 0;
     for place in places.iter_mut() {
         // Clocks run apart; one exchange is as exact as its round trip is short.
@@ -244,19 +244,24 @@ pub(super) fn lead_ns(places: usize, turns: u64, slowest_ns: u64) -> u64 {
 /// by time are practically simultaneous and equally long (those of probes except for a fraction of
 /// a unit). The window of a slice by bytes goes from the first submission to the last
 /// acknowledgement.
-fn merged(places: &[&Place], answers: &[Answer], bound: Bound, of_times: bool) -> Option<(Ran, Together)> {
-    let start = |(ran, offset): &Answer| ran.result.window_start_ns.saturating_add_signed(-offset);
-    let end = |answer: &Answer| start(answer) + planned_ns(&answer.0.result, bound, of_times);
-    let flushed = |answer: &Answer| Some(end(answer) + answer.0.result.flush_ns?);
+fn merged(
+    places: &[&Place],
+    answers: &[PlaceAnswer],
+    bound: SliceBound,
+    of_times: bool,
+) -> Option<(Ran, Together)> {
+    let start = |(ran, offset): &PlaceAnswer| ran.result.window_start_ns.saturating_add_signed(-offset);
+    let end = |answer: &PlaceAnswer| start(answer) + planned_ns(&answer.0.result, bound, of_times);
+    let flushed = |answer: &PlaceAnswer| Some(end(answer) + answer.0.result.flush_ns?);
     let starts = || places.iter().zip(answers.iter().map(start));
     let (&first_place, first) = starts().min_by_key(|(_, at)| *at)?;
     let (&last_place, latest) = starts().max_by_key(|(_, at)| *at)?;
     let last = answers.iter().map(end).max()?;
     let shared = answers.iter().map(end).min()?.saturating_sub(latest);
     let window_ns = match bound {
-        Bound::Time { .. } if of_times => answers.iter().map(|(ran, _)| ran.result.window_ns).sum(),
-        Bound::Time { .. } => mean_window(answers)?,
-        Bound::Bytes { .. } => last - first,
+        SliceBound::Time { .. } if of_times => answers.iter().map(|(ran, _)| ran.result.window_ns).sum(),
+        SliceBound::Time { .. } => mean_window(answers)?,
+        SliceBound::Bytes { .. } => last - first,
     };
     let mut all = SliceResult { window_start_ns: first, window_ns, ..SliceResult::default() };
     let mut cpu = Some(CpuTimes::default());
@@ -271,7 +276,7 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound, of_times: bool) -
     // Each flushes right behind its own end: what all have on the disk is there when the last flush is through.
     let flushes: Option<Vec<u64>> = answers.iter().map(flushed).collect();
     all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
-    let part = |(place, (ran, _)): (&&Place, &Answer)| SlicePart {
+    let part = |(place, (ran, _)): (&&Place, &PlaceAnswer)| SlicePart {
         place: (*place).clone(),
         ios: units(&ran.result),
         bytes: ran.result.directions().iter().map(|one| one.bytes).sum(),
@@ -281,7 +286,7 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound, of_times: bool) -
         latency: None,
         targets: on_targets(&ran.result),
     };
-    let latencies = |(ran, _): &Answer| {
+    let latencies = |(ran, _): &PlaceAnswer| {
         let mut all = Histogram::new();
         ran.result.directions().iter().for_each(|one| all.merge(&one.latency));
         all
@@ -301,18 +306,18 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound, of_times: bool) -
 
 /// Returns the planned length of a window if it differs only because of times or whole units of
 /// work, and its actual length otherwise.
-fn planned_ns(result: &SliceResult, bound: Bound, of_times: bool) -> u64 {
+fn planned_ns(result: &SliceResult, bound: SliceBound, of_times: bool) -> u64 {
     let is_within_a_unit = |ns: u64| ns.abs_diff(result.window_ns) <= result.window_ns / units(result).max(1);
     match bound {
-        Bound::Time { ns } if of_times || is_within_a_unit(ns) => ns,
+        SliceBound::Time { ns } if of_times || is_within_a_unit(ns) => ns,
         _ => result.window_ns,
     }
 }
 
 /// Returns the window in which all units would be done at the sum of the rates of all places.
-fn mean_window(answers: &[Answer]) -> Option<u64> {
+fn mean_window(answers: &[PlaceAnswer]) -> Option<u64> {
     let first_ns = answers.first()?.0.result.window_ns;
-    let of = |(ran, _): &Answer| {
+    let of = |(ran, _): &PlaceAnswer| {
         let units = units(&ran.result) as f64;
         [units, units / ran.result.window_ns.max(1) as f64]
     };
@@ -329,7 +334,7 @@ fn units(result: &SliceResult) -> u64 {
 mod tests {
     use super::*;
 
-    fn answer(start_ns: u64, window_ns: u64, ios: u64, offset: i64) -> Answer {
+    fn answer(start_ns: u64, window_ns: u64, ios: u64, offset: i64) -> PlaceAnswer {
         let mut result = SliceResult { window_start_ns: start_ns, window_ns, ..SliceResult::default() };
         (result.read.ios, result.read.bytes, result.flush_ns) = (ios, ios * 4096, Some(ios));
         for _ in 0..ios {
@@ -346,7 +351,7 @@ mod tests {
         let of = |places: [Place; 2], host| {
             let answers = [answer(0, 1000, 10, 0), answer(0, 1000, 10, 0)];
             let places = places.each_ref();
-            let cpu = merged(&places, &answers, Bound::Time { ns: 1000 }, false).unwrap().0.cpu;
+            let cpu = merged(&places, &answers, SliceBound::Time { ns: 1000 }, false).unwrap().0.cpu;
             let ns = |cpu: Option<CpuTimes>| cpu.map(|cpu| cpu.user_ns);
             (ns(cpu), ns(of_machines(&places, &answers, host)))
         };
@@ -366,13 +371,13 @@ mod tests {
         assert_eq!(of([lab, ssh], None), (Some(2000), None));
     }
 
-    fn merged_of(places: [&str; 2], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
+    fn merged_of(places: [&str; 2], answers: &[PlaceAnswer], bound: SliceBound) -> Option<(Ran, Together)> {
         merged(&places.map(Place::from).each_ref(), answers, bound, false)
     }
 
     #[test]
     fn windows_in_several_clocks_are_one() {
-        let bound = Bound::Time { ns: 1000 };
+        let bound = SliceBound::Time { ns: 1000 };
         // The second place's clock is 500 ahead of the host's: both windows begin at 10,000.
         let answers = [answer(10_000, 1000, 10, 0), answer(10_500, 1000, 30, 500)];
         let (Ran { result, cpu, .. }, together) = merged_of(["vm0", "vm1"], &answers, bound).unwrap();
@@ -401,7 +406,7 @@ mod tests {
     /// Whole units take a different time in each place: 19 units take 20.9 ms, and 4 units 17.5 ms.
     #[test]
     fn windows_of_whole_units_are_at_one_time_if_they_begin_so() {
-        let bound = Bound::Time { ns: 20_000_000 };
+        let bound = SliceBound::Time { ns: 20_000_000 };
         let answers = [answer(10_000, 20_900_000, 19, 0), answer(10_000, 17_500_000, 4, 0)];
         let (Ran { result, .. }, together) = merged_of(["vm0", "vm1"], &answers, bound).unwrap();
         assert!(together.share == 1.0 && together.is_enough(), "{together:?}");
@@ -422,7 +427,7 @@ mod tests {
     fn times_of_all_places_are_one_sum() {
         let answers = [answer(10_000, 1000, 10, 0), answer(10_000, 15_000, 30, 0)];
         let places = ["vm0", "vm1"].map(Place::from);
-        let bound = Bound::Time { ns: 2_000_000 };
+        let bound = SliceBound::Time { ns: 2_000_000 };
         let (Ran { result, .. }, together) = merged(&places.each_ref(), &answers, bound, true).unwrap();
         assert_eq!((result.read.ios, result.window_ns, together.share), (40, 16_000, 1.0), "400 each");
     }
@@ -436,7 +441,7 @@ mod tests {
 
     #[test]
     fn slices_by_bytes_last_from_the_first_to_the_last() {
-        let bound = Bound::Bytes { bytes: 1 };
+        let bound = SliceBound::Bytes { bytes: 1 };
         let answers = [answer(10_000, 1000, 10, 0), answer(10_100, 1900, 10, 0)];
         let (ran, together) = merged_of(["a", "b"], &answers, bound).unwrap();
         assert_eq!((ran.result.window_start_ns, ran.result.window_ns), (10_000, 2000));
@@ -453,8 +458,9 @@ mod tests {
             one.0.result.flush_ns = Some(flush_ns);
             one
         };
-        let of =
-            |answers: &[Answer]| merged_of(["a", "b"], answers, Bound::Bytes { bytes: 1 }).unwrap().0.result;
+        let of = |answers: &[PlaceAnswer]| {
+            merged_of(["a", "b"], answers, SliceBound::Bytes { bytes: 1 }).unwrap().0.result
+        };
         // The first is through at 13,000, the second at 12,100: 1,000 behind the last end.
         assert_eq!(of(&[flushed(1000, 2000), flushed(2000, 100)]).flush_ns, Some(1000));
         assert_eq!(of(&[flushed(1000, 500), flushed(2000, 100)]).flush_ns, Some(100));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Of one run, or of a part of it: what goes on after a reboot tells all once more.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct AnnouncedOnce {
     warnings: BTreeSet<[String; 3]>,
     emulated: BTreeSet<(Place, String)>,
     places: BTreeMap<Place, PlaceFacts>,
@@ -15,7 +15,7 @@ pub struct Told {
     serving: BTreeMap<(String, Place), Serving>,
 }
 
-impl Told {
+impl AnnouncedOnce {
     /// Whether a warning is new.
     pub fn is_new(&mut self, warning: &Warning) -> bool {
         let Warning { kind, subject, text } = warning;
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn many_emulated_guests_are_one_sentence_once() {
-        let mut told = Told::default();
+        let mut told = AnnouncedOnce::default();
         let four = guests(&["vm0", "vm1", "vm2", "vm3"], Some("no KVM"));
         assert_eq!(
             told.emulated(&four),
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_place_or_a_warning_is_new_once_and_when_it_changed() {
-        let mut told = Told::default();
+        let mut told = AnnouncedOnce::default();
         let warning =
             |text: &str| Warning { kind: "settings".into(), subject: "vm".into(), text: text.into() };
         assert!(told.is_new(&warning("a")) && !told.is_new(&warning("a")) && told.is_new(&warning("b")));

@@ -2,15 +2,15 @@
 //! load issued. I/O that is lost below the load (a hole, a cache) or added there (readahead,
 //! parity) shows as a difference. This module only records; the analysis draws the conclusions.
 
-use super::bench::{Bench, Member, Ready};
+use super::bench::{Bench, LoadedMember, Ready};
 use super::places::Places;
 use super::session::Session;
 use anyhow::Result;
 
 use iotax_load::SliceResult;
-use iotax_model::record::{DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, Record, UNWRITTEN};
+use iotax_model::record::{DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, RunRecord, UNWRITTEN};
 use iotax_steps::Place;
-use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::QUICK_LIMIT;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -142,7 +142,7 @@ impl Bench<'_> {
                 continue;
             }
             let reached = self.places.get(&place)?;
-            match reached.ask(Request::DeviceCounts { paths }, QUICK_LIMIT)? {
+            match reached.ask(WireRequest::DeviceCounts { paths }, QUICK_LIMIT)? {
                 Response::DeviceCounts(reading) => readings.push((place, reading)),
                 other => return Err(Failed::from(reached.peer.unexpected("device_counts", &other)).into()),
             }
@@ -156,7 +156,7 @@ impl Bench<'_> {
             if places.is_empty() {
                 continue;
             }
-            self.store.append(&Record::DeviceTraffic(DeviceTraffic {
+            self.store.append(&RunRecord::DeviceTraffic(DeviceTraffic {
                 visit: self.visit,
                 set: self.set,
                 stack: self.ready[worker].stack.clone(),
@@ -184,7 +184,8 @@ impl Session<'_> {
     ) -> Result<()> {
         let mut stacks_on: BTreeMap<(Place, PathBuf), Vec<&str>> = BTreeMap::new();
         for ready in all {
-            let targets = |member: &Member| member.targets.iter().map(|target| target.path.clone()).collect();
+            let targets =
+                |member: &LoadedMember| member.targets.iter().map(|target| target.path.clone()).collect();
             let loaded = ready.members.iter().map(|member| (member.place.clone(), targets(member)));
             let files: BTreeSet<(Place, PathBuf)> = loaded
                 .chain(ready.media.iter().cloned())
@@ -198,7 +199,7 @@ impl Session<'_> {
             if !places.has(&place) || places.is_lost(&place) {
                 continue;
             }
-            let request = Request::UnwrittenBytes { path: path.clone(), end: region };
+            let request = WireRequest::UnwrittenBytes { path: path.clone(), end: region };
             let answer = places.get(&place)?.ask(request, QUICK_LIMIT)?;
             if let Response::UnwrittenBytes { bytes: Some(bytes @ 1..) } = answer {
                 let on = if place.is_host() { String::new() } else { format!(" on {place}") };

@@ -17,20 +17,20 @@ const MOST_PAUSE_OF_SLICE: u64 = 2;
 
 /// Takes turns, and remembers how long a pause the clocks and the places need.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct ClockTurns {
     pause_ns: u64,
     /// Slices in several places since it was asked last, and those of them whose window began while the one before still ran.
     overlaps: (usize, usize),
 }
 
 /// A place with the numbers of its workers, and the positions of their slices in the order of all.
-struct Share<'a> {
+struct PlaceShare<'a> {
     place: &'a Place,
     workers: Vec<usize>,
     positions: Vec<usize>,
 }
 
-impl Turns {
+impl ClockTurns {
     /// Runs a series; `places` has the place of each worker. Slices are told in this host's time; each second `under_way` gets how long
     /// it has been under way.
     ///
@@ -93,8 +93,8 @@ impl Turns {
     }
 }
 
-fn shares<'a>(of_workers: &'a [Place], spec: &SeriesSpec) -> Vec<Share<'a>> {
-    let mut shares: Vec<Share> = Vec::new();
+fn shares<'a>(of_workers: &'a [Place], spec: &SeriesSpec) -> Vec<PlaceShare<'a>> {
+    let mut shares: Vec<PlaceShare> = Vec::new();
     for (worker, place) in of_workers.iter().enumerate() {
         let positions = spec.order.iter().enumerate().filter(|(_, of)| **of == worker).map(|(at, _)| at);
         match shares.iter_mut().find(|share| share.place == place) {
@@ -102,7 +102,7 @@ fn shares<'a>(of_workers: &'a [Place], spec: &SeriesSpec) -> Vec<Share<'a>> {
                 share.workers.push(worker);
                 share.positions.extend(positions);
             }
-            None => shares.push(Share { place, workers: vec![worker], positions: positions.collect() }),
+            None => shares.push(PlaceShare { place, workers: vec![worker], positions: positions.collect() }),
         }
     }
     shares.iter_mut().for_each(|share| share.positions.sort_unstable());
@@ -124,7 +124,7 @@ fn begins(spec: &SeriesSpec, first_ns: u64, pause_ns: u64) -> Vec<u64> {
 
 fn ask_all(
     reached: &mut [&mut Reached],
-    shares: &[Share],
+    shares: &[PlaceShare],
     spec: &SeriesSpec,
     begins_ns: &[u64],
     under_way: &mut dyn FnMut(Duration),
@@ -155,7 +155,7 @@ fn ask_all(
     Ok(answers.map_err(Failed::from)?)
 }
 
-impl Share<'_> {
+impl PlaceShare<'_> {
     /// Its slices, in the time of its place.
     fn of(&self, spec: &SeriesSpec, begins_ns: &[u64], offset_ns: i64) -> SeriesSpec {
         let local = |at: &usize| self.workers.iter().position(|worker| *worker == spec.order[*at]);
@@ -175,7 +175,7 @@ impl Share<'_> {
 
 /// What all places did as one series, its slices in this host's time.
 fn merged(
-    shares: &[Share],
+    shares: &[PlaceShare],
     answers: Vec<SeriesResult>,
     offsets_ns: &[i64],
     spec: &SeriesSpec,
@@ -249,7 +249,7 @@ mod tests {
         let spec = series(vec![0, 1]);
         let slice =
             |worker, start_ns| ShortSlice { worker, start_ns, took_ns: 1100, ..ShortSlice::default() };
-        let mut turns = Turns::default();
+        let mut turns = ClockTurns::default();
         turns.learn(&[slice(0, 0), slice(1, 1050)], &spec);
         assert_eq!(
             (turns.pause_ns, turns.take_overlaps()),

@@ -7,7 +7,9 @@ pub mod verification;
 
 pub use iotax_facts::cluster::ClusterStatus;
 pub use iotax_facts::place::Place;
-pub use iotax_facts::slice::{CpuTimes, DeviceCounts, DeviceReading, Gate, OnTarget, ThreadId, worse_known};
+pub use iotax_facts::slice::{
+    CpuTimes, DeviceCounts, DeviceReading, OnTarget, QuiesceGate, ThreadId, worse_known,
+};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
 pub use iotax_facts::trial;
 
@@ -23,7 +25,7 @@ use std::path::PathBuf;
 /// One line of `index.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
-pub enum Record {
+pub enum RunRecord {
     /// First line of a run.
     Run(RunStart),
     /// Facts of a place, when it is first reached.
@@ -65,7 +67,7 @@ pub enum Record {
     /// What devices counted while a load ran on a stack.
     DeviceTraffic(DeviceTraffic),
     /// A durability trial: what was acknowledged, a kill, and what was found of it.
-    Trial(trial::Trial),
+    Trial(trial::DurabilityTrial),
     /// What a stack gave back of what was written to it.
     Verified(verification::Verification),
     /// A file that results were imported from.
@@ -576,7 +578,7 @@ pub struct Slice {
     /// I/Os that failed or came back short.
     pub errors: u64,
     /// Metric by metric.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SliceSample>,
     /// CPU time of the place during the slice, without the waiting for a common start.
     pub cpu: Option<CpuTimes>,
     /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it. Of short slices that of
@@ -597,7 +599,7 @@ pub struct Slice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
     /// What the quiesce gate saw before the slice.
-    pub gate: Option<Gate>,
+    pub gate: Option<QuiesceGate>,
     /// Of several targets in one place: each, in the order of the worker's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<OnTarget>,
@@ -618,12 +620,16 @@ pub struct Slice {
 impl Slice {
     /// The figure of that name, where it is known.
     pub fn figure(&self, metric: &str) -> Option<f64> {
-        self.samples.iter().filter(|sample| sample.metric == metric).find_map(Sample::figure)
+        self.samples.iter().filter(|sample| sample.metric == metric).find_map(SliceSample::figure)
     }
 
     /// The sum of all figures whose names end so.
     pub fn total(&self, ending: &str) -> f64 {
-        self.samples.iter().filter(|sample| sample.metric.ends_with(ending)).filter_map(Sample::figure).sum()
+        self.samples
+            .iter()
+            .filter(|sample| sample.metric.ends_with(ending))
+            .filter_map(SliceSample::figure)
+            .sum()
     }
 }
 
@@ -644,7 +650,7 @@ pub struct SlicePart {
     pub writes: u64,
     /// Length of its own window.
     pub window_ns: u64,
-    /// Latencies of all of its I/Os, as [`Value::Histogram`] finds them; `None` in records of before 2026-11-26.
+    /// Latencies of all of its I/Os, as [`SampleValue::Histogram`] finds them; `None` in records of before 2026-11-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<u64>,
     /// Of several targets there (disks of a guest): each, in the order of the worker's record.
@@ -686,7 +692,7 @@ impl Purpose {
 /// (metric, unit, direction, value or histogram): IOPS is one metric among others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "FlatSample")]
-pub struct Sample {
+pub struct SliceSample {
     /// `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`, `flush`, `cpu.user`,
     /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O, [`Serving`]),
     /// `threads.cpu` (of all threads that work for the stack in short slices, by their own clocks).
@@ -697,13 +703,13 @@ pub struct Sample {
     pub better: Better,
     /// The figure.
     #[serde(flatten)]
-    pub value: Value,
+    pub value: SampleValue,
 }
 
-impl Sample {
+impl SliceSample {
     fn figure(&self) -> Option<f64> {
         match self.value {
-            Value::Value(figure) => Some(figure),
+            SampleValue::Value(figure) => Some(figure),
             _ => None,
         }
     }
@@ -721,14 +727,14 @@ struct FlatSample {
     missing: Option<String>,
 }
 
-impl From<FlatSample> for Sample {
-    fn from(flat: FlatSample) -> Sample {
-        let figure = flat.value.map(Value::Value).or(flat.histogram.map(Value::Histogram));
-        let words = || flat.failed.map(Value::Failed).or(flat.missing.map(Value::Missing));
+impl From<FlatSample> for SliceSample {
+    fn from(flat: FlatSample) -> SliceSample {
+        let figure = flat.value.map(SampleValue::Value).or(flat.histogram.map(SampleValue::Histogram));
+        let words = || flat.failed.map(SampleValue::Failed).or(flat.missing.map(SampleValue::Missing));
         // JSON writes infinite and undefined numbers as null.
-        let none = || Value::Missing("no finite number".into());
+        let none = || SampleValue::Missing("no finite number".into());
         let value = figure.or_else(words).unwrap_or_else(none);
-        Sample { metric: flat.metric, unit: flat.unit, better: flat.better, value }
+        SliceSample { metric: flat.metric, unit: flat.unit, better: flat.better, value }
     }
 }
 
@@ -745,7 +751,7 @@ pub enum Better {
 /// A figure, or a place in the histogram segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Value {
+pub enum SampleValue {
     /// One number.
     Value(f64),
     /// Byte offset of a frame in `histograms.seg`.
@@ -865,10 +871,11 @@ mod tests {
 
     #[test]
     fn of_two_gates_the_worse_counts_and_the_unknown_stays_unknown() {
-        let gate = |dirty_bytes, in_flight, gave_up| Gate { waited_ns: 1, dirty_bytes, in_flight, gave_up };
+        let gate =
+            |dirty_bytes, in_flight, gave_up| QuiesceGate { waited_ns: 1, dirty_bytes, in_flight, gave_up };
         let both = gate(1, Some(2), false).and(gate(2, Some(1), true));
-        assert_eq!(both, Gate { waited_ns: 2, ..gate(2, Some(2), true) });
+        assert_eq!(both, QuiesceGate { waited_ns: 2, ..gate(2, Some(2), true) });
         assert_eq!(gate(0, Some(2), false).and(gate(0, None, false)).in_flight, None);
-        assert_eq!(Gate::NOTHING_OWED.and(gate(0, None, false)).in_flight, None);
+        assert_eq!(QuiesceGate::NOTHING_OWED.and(gate(0, None, false)).in_flight, None);
     }
 }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// A state that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum State {
+pub enum AskedState {
     /// All members are in it and in sync.
     Healthy,
     /// So many members have failed and are out of it.
@@ -20,59 +20,63 @@ pub enum State {
     Rebuilding,
 }
 
-impl State {
+impl AskedState {
     /// Whether that is what was asked for. A rebuild may be through before anybody looks.
     pub fn holds(self, now: &ArrayState) -> bool {
         match (self, now) {
-            (State::Healthy, ArrayState::Healthy) => true,
-            (State::Failed(failed), ArrayState::Degraded { missing }) => failed == *missing,
-            (State::Out(out), ArrayState::Out { members }) => out == *members,
-            (State::Rebuilding, ArrayState::Rebuilding { .. }) => true,
+            (AskedState::Healthy, ArrayState::Healthy) => true,
+            (AskedState::Failed(failed), ArrayState::Degraded { missing }) => failed == *missing,
+            (AskedState::Out(out), ArrayState::Out { members }) => out == *members,
+            (AskedState::Rebuilding, ArrayState::Rebuilding { .. }) => true,
             _ => false,
         }
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for AskedState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            State::Healthy => write!(f, "healthy"),
-            State::Failed(members) => write!(f, "failed({members})"),
-            State::Out(members) => write!(f, "out({members})"),
-            State::Rebuilding => write!(f, "rebuilding"),
+            AskedState::Healthy => write!(f, "healthy"),
+            AskedState::Failed(members) => write!(f, "failed({members})"),
+            AskedState::Out(members) => write!(f, "out({members})"),
+            AskedState::Rebuilding => write!(f, "rebuilding"),
         }
     }
 }
 
-impl FromStr for State {
+impl FromStr for AskedState {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<State, String> {
+    fn from_str(text: &str) -> Result<AskedState, String> {
         // Of a number with a sign the parser knows too.
         let of = |word: &str| {
             let count = text.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')')?.trim().parse().ok()?;
             (count > 0 && !text.contains('+')).then_some(count)
         };
         match text {
-            "healthy" => Ok(State::Healthy),
-            "rebuilding" => Ok(State::Rebuilding),
-            _ => of("failed").map(State::Failed).or_else(|| of("out").map(State::Out)).ok_or_else(|| {
-                format!("\"{text}\" is not a state; hint: states are healthy, failed(1), out(1), rebuilding")
-            }),
+            "healthy" => Ok(AskedState::Healthy),
+            "rebuilding" => Ok(AskedState::Rebuilding),
+            _ => of("failed").map(AskedState::Failed).or_else(|| of("out").map(AskedState::Out)).ok_or_else(
+                || {
+                    format!(
+                        "\"{text}\" is not a state; hint: states are healthy, failed(1), out(1), rebuilding"
+                    )
+                },
+            ),
         }
     }
 }
 
-impl TryFrom<String> for State {
+impl TryFrom<String> for AskedState {
     type Error = String;
 
-    fn try_from(text: String) -> Result<State, String> {
+    fn try_from(text: String) -> Result<AskedState, String> {
         text.parse()
     }
 }
 
-impl From<State> for String {
-    fn from(state: State) -> String {
+impl From<AskedState> for String {
+    fn from(state: AskedState) -> String {
         state.to_string()
     }
 }
@@ -84,12 +88,15 @@ mod tests {
     #[test]
     fn states_are_read_as_they_are_shown() {
         let words = ["healthy", "failed(1)", "failed(2)", "rebuilding", "out(1)", "healthy"];
-        let states: Vec<State> = words.iter().map(|word| word.parse().unwrap()).collect();
-        assert_eq!(states[1..5], [State::Failed(1), State::Failed(2), State::Rebuilding, State::Out(1)]);
+        let states: Vec<AskedState> = words.iter().map(|word| word.parse().unwrap()).collect();
+        assert_eq!(
+            states[1..5],
+            [AskedState::Failed(1), AskedState::Failed(2), AskedState::Rebuilding, AskedState::Out(1)]
+        );
         let shown: Vec<String> = states.iter().map(ToString::to_string).collect();
         assert_eq!(shown, words);
         let kept = serde_json::to_string(&states).unwrap();
-        assert_eq!(serde_json::from_str::<Vec<State>>(&kept).unwrap(), states);
+        assert_eq!(serde_json::from_str::<Vec<AskedState>>(&kept).unwrap(), states);
         for wrong in [
             "",
             "Healthy",
@@ -103,7 +110,7 @@ mod tests {
             "out(0)",
             "degraded",
         ] {
-            let error = wrong.parse::<State>().unwrap_err();
+            let error = wrong.parse::<AskedState>().unwrap_err();
             assert!(error.contains(&format!("\"{wrong}\" is not a state; hint: ")), "{error}");
         }
     }
@@ -111,12 +118,18 @@ mod tests {
     #[test]
     fn what_the_kernel_tells_is_what_was_asked_for_or_not() {
         let rebuilding = ArrayState::Rebuilding { missing: 1, done: 0.5 };
-        assert!(State::Healthy.holds(&ArrayState::Healthy) && State::Rebuilding.holds(&rebuilding));
-        assert!(State::Failed(2).holds(&ArrayState::Degraded { missing: 2 }));
-        assert!(!State::Failed(1).holds(&ArrayState::Degraded { missing: 2 }));
+        assert!(AskedState::Healthy.holds(&ArrayState::Healthy) && AskedState::Rebuilding.holds(&rebuilding));
+        assert!(AskedState::Failed(2).holds(&ArrayState::Degraded { missing: 2 }));
+        assert!(!AskedState::Failed(1).holds(&ArrayState::Degraded { missing: 2 }));
         let out = ArrayState::Out { members: 1 };
-        assert!(State::Out(1).holds(&out) && !State::Out(2).holds(&out) && !State::Failed(1).holds(&out));
-        assert!(!State::Rebuilding.holds(&ArrayState::Healthy) && !State::Healthy.holds(&rebuilding));
-        assert!(!State::Healthy.holds(&ArrayState::Syncing { done: 0.1 }));
+        assert!(
+            AskedState::Out(1).holds(&out)
+                && !AskedState::Out(2).holds(&out)
+                && !AskedState::Failed(1).holds(&out)
+        );
+        assert!(
+            !AskedState::Rebuilding.holds(&ArrayState::Healthy) && !AskedState::Healthy.holds(&rebuilding)
+        );
+        assert!(!AskedState::Healthy.holds(&ArrayState::Syncing { done: 0.1 }));
     }
 }

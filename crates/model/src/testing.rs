@@ -1,11 +1,11 @@
 //! Made-up parts of scenarios, for tests.
 
-use crate::scenario::check::{Request, from_arguments};
+use crate::scenario::check::{ScenarioRequest, from_arguments};
 use crate::scenario::{LayerSpec, Medium, Stack};
 
 /// The stack that these words mean.
 pub fn stack(text: &str) -> Stack {
-    from_arguments(&[text.to_owned()], &Request::default()).expect("a stack").stacks.remove(0)
+    from_arguments(&[text.to_owned()], &ScenarioRequest::default()).expect("a stack").stacks.remove(0)
 }
 
 /// A layer as the grammar would read it.

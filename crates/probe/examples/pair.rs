@@ -8,8 +8,8 @@
 //! PROBE is `tcp(both)`, `udp(small-send)`, `rr`, ...
 #![forbid(unsafe_code)]
 
-use iotax_load::{Bound, SliceResult, SliceSpec, cpu_list};
-use iotax_probe::net::{Exchange, Server, path};
+use iotax_load::{SliceBound, SliceResult, SliceSpec, cpu_list};
+use iotax_probe::net::{Exchange, ProbeServer, path};
 use iotax_probe::{ProbeSpec, prepare};
 use std::error::Error;
 use std::io::Read;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn serve(ip: &str, port: Option<u16>) -> Result<(), Box<dyn Error>> {
-    let server = Server::listen(ip.parse()?, port)?;
+    let server = ProbeServer::listen(ip.parse()?, port)?;
     println!("{} {}", server.address(), server.token());
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
@@ -52,7 +52,8 @@ fn measure(probe: &str, peer: &str, token: &str, options: &[&str]) -> Result<(),
     }
     let mut probe = prepare(&spec)?;
     for _ in 0..slices {
-        let result = probe.slice(&SliceSpec::now(Bound::Time { ns: ms * 1_000_000 }, 10_000_000, false))?;
+        let result =
+            probe.slice(&SliceSpec::now(SliceBound::Time { ns: ms * 1_000_000 }, 10_000_000, false))?;
         print_slice(&result, &probe.exchange().unwrap_or_default());
     }
     Ok(())

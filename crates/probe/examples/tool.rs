@@ -1,9 +1,9 @@
 //! Runs a probe by its text so many times: `tool 'mbw(memcpy)' [slices [seconds [host:port]]]`. Prints the figure of each slice, then
 //! best, median and mean. `tool --all`: the probes that there are.
 
-use iotax_load::{Bound, SliceResult, SliceSpec};
-use iotax_probe::tool::{Spread, server};
-use iotax_probe::{Argument, ProbeSpec, Unit, all, prepare};
+use iotax_load::{SliceBound, SliceResult, SliceSpec};
+use iotax_probe::tool::{RunSpread, server};
+use iotax_probe::{Argument, ProbeSpec, ProbeUnit, all, prepare};
 
 fn main() {
     if let Err(why) = run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -30,7 +30,7 @@ fn run(words: &[String]) -> Result<(), String> {
     }
     let unit = spec.unit().map_err(|error| error.to_string())?;
     let mut probe = prepare(&spec).map_err(|error| error.to_string())?;
-    let bound = Bound::Time { ns: (seconds * 1e9) as u64 };
+    let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };
     let mut figures = Vec::new();
     for slice in 0..slices {
         let result = probe.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())?;
@@ -43,7 +43,7 @@ fn run(words: &[String]) -> Result<(), String> {
     }
     let command = probe.command().unwrap_or_default().join(" ");
     println!("{} ({command})", probe.name());
-    if let Some(Spread { best, median, mean }) = Spread::of(unit, &figures) {
+    if let Some(RunSpread { best, median, mean }) = RunSpread::of(unit, &figures) {
         let [best, median, mean] = [best, median, mean].map(|figure| shown(unit, figure));
         println!("best {best}, median {median}, mean {mean}");
     }
@@ -59,19 +59,23 @@ fn tests(argument: Argument) -> String {
 }
 
 /// Of one direction, and of the other where it did something.
-fn figures_of(unit: Unit, result: &SliceResult) -> (f64, Option<f64>) {
+fn figures_of(unit: ProbeUnit, result: &SliceResult) -> (f64, Option<f64>) {
     let rate = |amount: u64| amount as f64 / (result.window_ns as f64 / 1e9);
     match unit {
-        Unit::Time(_) => (result.read.latency.percentile(0.5).unwrap_or(0) as f64, None),
-        Unit::Count(_) => (rate(result.read.ios), Some(rate(result.write.ios)).filter(|rate| *rate > 0.0)),
-        Unit::Bytes => (rate(result.read.bytes), Some(rate(result.write.bytes)).filter(|rate| *rate > 0.0)),
+        ProbeUnit::Time(_) => (result.read.latency.percentile(0.5).unwrap_or(0) as f64, None),
+        ProbeUnit::Count(_) => {
+            (rate(result.read.ios), Some(rate(result.write.ios)).filter(|rate| *rate > 0.0))
+        }
+        ProbeUnit::Bytes => {
+            (rate(result.read.bytes), Some(rate(result.write.bytes)).filter(|rate| *rate > 0.0))
+        }
     }
 }
 
-fn shown(unit: Unit, figure: f64) -> String {
+fn shown(unit: ProbeUnit, figure: f64) -> String {
     match unit {
-        Unit::Time(_) => format!("{:.2} us", figure / 1e3),
-        Unit::Count(name) => format!("{figure:.1} {name}/s"),
-        Unit::Bytes => format!("{:.1} MiB/s", figure / 1_048_576.0),
+        ProbeUnit::Time(_) => format!("{:.2} us", figure / 1e3),
+        ProbeUnit::Count(name) => format!("{figure:.1} {name}/s"),
+        ProbeUnit::Bytes => format!("{:.1} MiB/s", figure / 1_048_576.0),
     }
 }

@@ -13,4 +13,4 @@ pub mod spec;
 pub mod tool;
 
 pub use other_end::OtherEnd;
-pub use spec::{Argument, Definition, Probe, ProbeError, ProbeSpec, Unit, all, definition, prepare};
+pub use spec::{Argument, Definition, Probe, ProbeError, ProbeSpec, ProbeUnit, all, definition, prepare};

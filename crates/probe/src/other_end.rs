@@ -1,16 +1,16 @@
 //! What answers a probe from another place: the listening end of the network pair, or a tool's own server.
 
-use crate::net::Server;
-use crate::tool::Served;
+use crate::net::ProbeServer;
+use crate::tool::ServedTool;
 use crate::{ProbeError, ProbeSpec};
 use std::net::{IpAddr, SocketAddr};
 
 /// The other end of a probe; it answers until it is dropped.
 pub enum OtherEnd {
     /// Of the network pair.
-    Pair(Server),
+    Pair(ProbeServer),
     /// A tool's server.
-    Tool(Served),
+    Tool(ServedTool),
 }
 
 impl OtherEnd {
@@ -20,8 +20,8 @@ impl OtherEnd {
     /// When the port is taken, the address is not this place's, or the tool is missing or does not listen.
     pub fn listen(spec: &ProbeSpec, bind: IpAddr, port: Option<u16>) -> Result<OtherEnd, ProbeError> {
         match spec.is_tool() {
-            true => Served::start(spec, bind, port).map(OtherEnd::Tool),
-            false => Server::listen(bind, port).map(OtherEnd::Pair),
+            true => ServedTool::start(spec, bind, port).map(OtherEnd::Tool),
+            false => ProbeServer::listen(bind, port).map(OtherEnd::Pair),
         }
     }
 

@@ -25,13 +25,13 @@ pub struct ProbeSpec {
     /// Where the other end of a network probe listens; filled in when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,
-    /// What the other end lets nobody in without: 32 hexadecimal digits ([`net::Server::token`]).
+    /// What the other end lets nobody in without: 32 hexadecimal digits ([`net::ProbeServer::token`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// Bytes a second that a `udp` probe sends, all its streams of a direction together (fio's `rate`); none: as fast as it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// What arrives is recorded in steps of so many nanoseconds ([`net::Way::course`]); none: only its sum is.
+    /// What arrives is recorded in steps of so many nanoseconds ([`net::ExchangeDirection::course`]); none: only its sum is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course_ns: Option<u64>,
 }
@@ -67,12 +67,12 @@ pub enum Argument {
     /// One of these words, each with what it means; the first where none is written.
     Word(&'static [(&'static str, &'static str)]),
     /// One of these tests of a tool, each with what a unit of it is and what it means; the first where none is written.
-    Test(&'static [(&'static str, Unit, &'static str)]),
+    Test(&'static [(&'static str, ProbeUnit, &'static str)]),
 }
 
 /// What a unit of a probe's work is, for tables and verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum ProbeUnit {
     /// Counted; a rate, more is better: `loads` a second.
     Count(&'static str),
     /// Bytes moved; a rate, more is better.
@@ -108,7 +108,7 @@ pub struct Definition {
     /// What it takes in brackets.
     pub argument: Argument,
     /// What a unit of it is, unless each of its tests has one of its own: [`ProbeSpec::unit`].
-    pub unit: Unit,
+    pub unit: ProbeUnit,
     /// What it is of, as the subject of a verdict: `integer work`.
     pub subject: &'static str,
     /// What one unit does, a sentence.
@@ -172,8 +172,8 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
 pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
     let probe = (spec.definition()?.prepare)(spec)?;
     Ok(match spec.unit()? {
-        Unit::Time(_) => Box::new(Timed(probe)),
-        Unit::Count(_) | Unit::Bytes => probe,
+        ProbeUnit::Time(_) => Box::new(Timed(probe)),
+        ProbeUnit::Count(_) | ProbeUnit::Bytes => probe,
     })
 }
 
@@ -258,7 +258,7 @@ impl ProbeSpec {
     ///
     /// # Errors
     /// As [`ProbeSpec::definition`].
-    pub fn unit(&self) -> Result<Unit, ProbeError> {
+    pub fn unit(&self) -> Result<ProbeUnit, ProbeError> {
         let definition = self.definition()?;
         let Argument::Test(tests) = definition.argument else { return Ok(definition.unit) };
         let test = tests.iter().find(|(word, ..)| Some(*word) == self.argument.as_deref());

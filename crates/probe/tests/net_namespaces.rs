@@ -1,8 +1,8 @@
 //! The network pair between two network namespaces: a limit of known rate, a path that delays, a path that ends.
 //! Needs root, `ip` and `tc`.
 
-use iotax_load::{Bound, SliceResult, SliceSpec};
-use iotax_probe::net::{PathKind, Server, path};
+use iotax_load::{SliceBound, SliceResult, SliceSpec};
+use iotax_probe::net::{PathKind, ProbeServer, path};
 use iotax_probe::{Probe, ProbeError, ProbeSpec, prepare};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
@@ -83,9 +83,9 @@ impl Pair {
         done(&[&["tc", "-n", &self.near, "qdisc", "replace", "dev", &link, "root"], words].concat())
     }
 
-    fn server(&self) -> Server {
+    fn server(&self) -> ProbeServer {
         let address: IpAddr = format!("{}.2", self.subnet).parse().unwrap();
-        within(&self.far, || Server::listen(address, None).unwrap())
+        within(&self.far, || ProbeServer::listen(address, None).unwrap())
     }
 
     fn near<T: Send>(&self, body: impl FnOnce() -> T + Send) -> T {
@@ -112,12 +112,12 @@ fn within<T: Send>(namespace: &str, body: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(moved).join().unwrap())
 }
 
-fn spec(text: &str, server: &Server) -> ProbeSpec {
+fn spec(text: &str, server: &ProbeServer) -> ProbeSpec {
     ProbeSpec { peer: Some(server.address()), token: Some(server.token()), ..ProbeSpec::parse(text).unwrap() }
 }
 
 fn slice(probe: &mut dyn Probe, ms: u64) -> Result<SliceResult, ProbeError> {
-    probe.slice(&SliceSpec::now(Bound::Time { ns: ms * 1_000_000 }, 100_000_000, false))
+    probe.slice(&SliceSpec::now(SliceBound::Time { ns: ms * 1_000_000 }, 100_000_000, false))
 }
 
 /// Of the limit: the median of some slices, with what the frames add. Again where the machine was too busy to fill the limit.

@@ -1,10 +1,10 @@
 //! iotax's own probes as a place runs them.
 
-use iotax_load::{Bound, SliceResult, SliceSpec};
-use iotax_probe::{ProbeError, ProbeSpec, Unit, own, prepare};
+use iotax_load::{SliceBound, SliceResult, SliceSpec};
+use iotax_probe::{ProbeError, ProbeSpec, ProbeUnit, own, prepare};
 
 fn spec(ms: u64) -> SliceSpec {
-    SliceSpec::now(Bound::Time { ns: ms * 1_000_000 }, 1_000_000, false)
+    SliceSpec::now(SliceBound::Time { ns: ms * 1_000_000 }, 1_000_000, false)
 }
 
 fn slice_of(text: &str) -> SliceResult {
@@ -26,7 +26,7 @@ fn every_probe_does_units_within_its_window_again_and_again() {
             assert!(done.read.ios > 0 && done.window_ns > 0, "{probe}: {done:?}");
             assert_eq!(done.errors, 0, "{probe}: {done:?}");
             match definition.unit {
-                Unit::Time(_) => {
+                ProbeUnit::Time(_) => {
                     let late = done.read.latency.mean().unwrap() * done.read.latency.count() as f64;
                     assert_eq!(done.read.latency.count(), done.read.ios, "{probe}");
                     assert!(
@@ -66,7 +66,7 @@ fn what_a_place_cannot_do_is_refused_by_name() {
     let unknown = ProbeSpec { name: "later".into(), ..ProbeSpec::parse("integer").unwrap() };
     assert!(refused(unknown).contains("no probe called \"later\""));
     let mut ready = prepare(&ProbeSpec::parse("integer").unwrap()).unwrap();
-    let by_bytes = SliceSpec::now(Bound::Bytes { bytes: 1 }, 0, false);
+    let by_bytes = SliceSpec::now(SliceBound::Bytes { bytes: 1 }, 0, false);
     assert!(ready.slice(&by_bytes).unwrap_err().to_string().contains("by time only"));
 }
 

@@ -16,7 +16,7 @@ pub const VERSION: u32 = 2;
 pub const ENDINGS: [&str; 2] = ["csv", "json"];
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct ClaimRow<'a> {
     document: &'a str,
     line: u32,
     column: Option<usize>,
@@ -25,9 +25,9 @@ struct Row<'a> {
     value: f64,
     low: f64,
     high: f64,
-    unit: number::Unit,
+    unit: number::NumberUnit,
     printed: &'a str,
-    kind: claim::Kind,
+    kind: claim::ClaimKind,
     status: &'static str,
     why: &'static str,
 }
@@ -67,7 +67,7 @@ impl<'a> List<'a> {
         let mut quotes = Quotes::new(page);
         let rows = audited.claims.iter().map(|one| {
             let columns = quotes.columns(one.spot);
-            Row {
+            ClaimRow {
                 document: &page.name,
                 line: page.number(one.spot.index()),
                 column: columns.map(|columns| columns.column),
@@ -95,7 +95,7 @@ impl<'a> List<'a> {
         for row in rows {
             // What others wrote is no formula in a spreadsheet.
             let (document, printed) = (cell(row.document), cell(row.printed));
-            writer.serialize(Row { document: &document, printed: &printed, ..row })?;
+            writer.serialize(ClaimRow { document: &document, printed: &printed, ..row })?;
         }
         writer.flush()
     }
@@ -113,14 +113,14 @@ impl<'a> List<'a> {
 mod tests {
     use super::*;
     use iotax_audit::audit::audit;
-    use iotax_audit::page::Page;
+    use iotax_audit::page::AuditedPage;
 
     fn made(json: bool, pages: usize) -> String {
         let page =
             "| load | host | guest | guest / host |\n|---|---|---|---|\n| 4k read | 80000 | 73600 | 92% |\n";
         let mut out = Vec::new();
         let mut list = List::begin(&mut out, json).unwrap();
-        (0..pages).for_each(|_| list.page(&audit(Page::new("=a, b.md", page))).unwrap());
+        (0..pages).for_each(|_| list.page(&audit(AuditedPage::new("=a, b.md", page))).unwrap());
         list.end().unwrap();
         String::from_utf8(out).unwrap()
     }

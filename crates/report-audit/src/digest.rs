@@ -1,12 +1,12 @@
 //! What is kept of an audited page: the verdict, and findings with the lines that they quote. The page itself may be large and is
 //! released.
 
-use super::quote::{Place, Quotes};
+use super::quote::{Quotes, ReleasedSpan};
 use iotax_audit::audit::Audited;
 use iotax_audit::claim::Status;
 use iotax_audit::finding::{Finding, Severity};
 use iotax_audit::page::Unread;
-use iotax_audit::verdict::{Block, Verdict, counted, verdict};
+use iotax_audit::verdict::{AuditVerdict, Block, counted, verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const OPERANDS: usize = 64;
 
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct DigestDocument {
     /// A path, or `standard input`.
     pub name: String,
     pub lines: usize,
@@ -24,12 +24,12 @@ pub struct Document {
     pub tables: usize,
     /// Figures by status, in the order of `Status::ALL`.
     pub claims: [usize; Status::ALL.len()],
-    pub verdict: Verdict,
-    pub findings: Vec<Entry>,
+    pub verdict: AuditVerdict,
+    pub findings: Vec<DigestEntry>,
     pub unread: Vec<Unread>,
 }
 
-impl Document {
+impl DigestDocument {
     pub fn found(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|entry| entry.finding.severity == severity).count()
     }
@@ -55,23 +55,24 @@ impl Document {
 }
 
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct DigestEntry {
     pub finding: Finding,
-    pub place: Place,
+    pub place: ReleasedSpan,
     /// Where what it was held against is, the first few.
-    pub operands: Vec<Place>,
+    pub operands: Vec<ReleasedSpan>,
     pub more_operands: usize,
 }
 
-impl Entry {
+impl DigestEntry {
     /// The lines to quote, with at most so many operands: of each its places, and whether they are the figure itself, which
     /// comes first.
-    pub fn quoted(&self, operands: usize) -> Vec<Vec<(&Place, bool)>> {
+    pub fn quoted(&self, operands: usize) -> Vec<Vec<(&ReleasedSpan, bool)>> {
         let operands = self.operands.iter().take(operands).map(|place| (place, false));
-        let mut places: Vec<(&Place, bool)> = operands.chain([(&self.place, true)]).collect();
+        let mut places: Vec<(&ReleasedSpan, bool)> = operands.chain([(&self.place, true)]).collect();
         places.sort_by_key(|(place, own)| (place.line, !own));
-        let same_line =
-            |one: &(&Place, bool), next: &(&Place, bool)| Arc::ptr_eq(&one.0.excerpt, &next.0.excerpt);
+        let same_line = |one: &(&ReleasedSpan, bool), next: &(&ReleasedSpan, bool)| {
+            Arc::ptr_eq(&one.0.excerpt, &next.0.excerpt)
+        };
         places.chunk_by(same_line).map(<[_]>::to_vec).collect()
     }
 
@@ -90,7 +91,7 @@ impl Entry {
     }
 
     /// A line of it below its root cause.
-    fn below(&self, root: &Entry) -> String {
+    fn below(&self, root: &DigestEntry) -> String {
         let (line, Finding { rule, printed, recomputed, message, .. }) = (self.place.line, &self.finding);
         match recomputed.as_str() {
             "" if *rule == root.finding.rule => format!("line {line}: {printed} ({rule})"),
@@ -107,7 +108,7 @@ pub struct Skipped {
     pub why: String,
 }
 
-pub fn digest(audited: Audited) -> Document {
+pub fn digest(audited: Audited) -> DigestDocument {
     let mut outputs: BTreeMap<&'static str, usize> = BTreeMap::new();
     audited.outputs.iter().for_each(|output| *outputs.entry(output.format).or_default() += 1);
     let claims = Status::ALL.map(|status| audited.count(status));
@@ -118,8 +119,8 @@ pub fn digest(audited: Audited) -> Document {
         let others = || finding.operands.iter().filter(|spot| **spot != finding.spot);
         let operands = others().take(OPERANDS).map(|spot| quotes.place(*spot)).collect();
         let more_operands = others().count().saturating_sub(OPERANDS);
-        Entry { place: quotes.place(finding.spot), operands, more_operands, finding }
+        DigestEntry { place: quotes.place(finding.spot), operands, more_operands, finding }
     };
     let findings = findings.into_iter().map(entry).collect();
-    Document { lines: page.len(), outputs, tables, claims, verdict, findings, unread, name: page.name }
+    DigestDocument { lines: page.len(), outputs, tables, claims, verdict, findings, unread, name: page.name }
 }

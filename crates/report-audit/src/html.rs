@@ -1,16 +1,16 @@
 //! An audit as one page of the house: the verdict, root causes with the quoted lines, what could not be read. No script, no request
 //! to anywhere.
 
-use super::digest::{Document, Entry};
-use super::quote::Place;
-use super::{Audit, Renderer, Severity, View, shown, words};
+use super::digest::{DigestDocument, DigestEntry};
+use super::quote::ReleasedSpan;
+use super::{Audit, AuditRenderer, Severity, View, shown, words};
 use iotax_audit::rule;
 use iotax_audit::verdict::{Block, counted, grouped};
 use iotax_report::html::whole;
 use iotax_units::harmless::shown_line;
 use maud::{Markup, html};
 
-pub const RENDERER: Renderer = Renderer { name: "html", endings: &["html", "htm"], render };
+pub const RENDERER: AuditRenderer = AuditRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("audit.css");
 /// Root causes on one page that are shown; the others are in JSON.
@@ -58,7 +58,8 @@ fn coverage(text: &str) -> Markup {
 
 fn pages(audit: &Audit) -> Markup {
     let pages = words::by_weight(audit, Severity::Cosmetic);
-    let index = |page: &Document| audit.documents.iter().position(|one| std::ptr::eq(one, page)).unwrap_or(0);
+    let index =
+        |page: &DigestDocument| audit.documents.iter().position(|one| std::ptr::eq(one, page)).unwrap_or(0);
     html! {
         @if !pages.is_empty() {
             section {
@@ -75,7 +76,7 @@ fn pages(audit: &Audit) -> Markup {
     }
 }
 
-fn of_document(document: &Document, at: usize, alone: bool) -> Markup {
+fn of_document(document: &DigestDocument, at: usize, alone: bool) -> Markup {
     let blocks = &document.verdict.blocks;
     html! {
         section id={ "d" (at) } {
@@ -96,7 +97,7 @@ fn of_document(document: &Document, at: usize, alone: bool) -> Markup {
     }
 }
 
-fn block(document: &Document, block: &Block, at: usize) -> Markup {
+fn block(document: &DigestDocument, block: &Block, at: usize) -> Markup {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let anchor = |finding: usize| format!("d{at}f{finding}");
@@ -139,7 +140,7 @@ fn block(document: &Document, block: &Block, at: usize) -> Markup {
 }
 
 /// The lines of a finding, in the order of the page.
-fn quotes(root: &Entry) -> Markup {
+fn quotes(root: &DigestEntry) -> Markup {
     html! {
         div class="quote" {
             @for places in root.quoted(OPERANDS) {
@@ -151,7 +152,7 @@ fn quotes(root: &Entry) -> Markup {
     }
 }
 
-fn line(place: &Place, own: bool) -> Markup {
+fn line(place: &ReleasedSpan, own: bool) -> Markup {
     let (text, cut) = (&place.excerpt.text, place.excerpt.cut);
     let span = if own { place.span.clone() } else { 0..0 };
     html! {

@@ -1,8 +1,8 @@
 //! An audit for programs: all findings, whatever people are shown. Fields are only ever added within a version.
 
-use super::digest::{Document, Entry};
-use super::quote::Place;
-use super::{Audit, Renderer, Severity, Skipped, View, words};
+use super::digest::{DigestDocument, DigestEntry};
+use super::quote::ReleasedSpan;
+use super::{Audit, AuditRenderer, Severity, Skipped, View, words};
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;
@@ -12,14 +12,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
+pub const RENDERER: AuditRenderer = AuditRenderer { name: "json", endings: &["json"], render };
 
 #[derive(Serialize)]
 struct Whole<'a> {
     format: &'static str,
     version: u32,
     verdict: String,
-    findings: Vec<Found<'a>>,
+    findings: Vec<JsonFindings<'a>>,
     claims: BTreeMap<&'static str, usize>,
     documents: Vec<Value>,
     unread: Vec<Value>,
@@ -28,10 +28,10 @@ struct Whole<'a> {
 }
 
 #[derive(Serialize)]
-struct Found<'a> {
+struct JsonFindings<'a> {
     document: &'a str,
     #[serde(flatten)]
-    place: &'a Place,
+    place: &'a ReleasedSpan,
     #[serde(flatten)]
     finding: &'a Finding,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -39,14 +39,14 @@ struct Found<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     consequences: Vec<Other<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'a Place>,
+    cause: Option<&'a ReleasedSpan>,
 }
 
 /// What a figure was held against; with a rule, a finding about what was computed from it.
 #[derive(Serialize)]
 struct Other<'a> {
     #[serde(flatten)]
-    place: &'a Place,
+    place: &'a ReleasedSpan,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
     printed: &'a str,
@@ -74,9 +74,9 @@ fn render(audit: &Audit, _view: &View) -> String {
     })
 }
 
-fn findings(document: &Document) -> Vec<Found<'_>> {
+fn findings(document: &DigestDocument) -> Vec<JsonFindings<'_>> {
     let entries = &document.findings;
-    let mut all: Vec<Found> = entries.iter().map(|entry| found(&document.name, entry)).collect();
+    let mut all: Vec<JsonFindings> = entries.iter().map(|entry| found(&document.name, entry)).collect();
     for Block { root, consequences, .. } in &document.verdict.blocks {
         for entry in consequences.iter().map(|at| &entries[*at]) {
             let (rule, printed) = (Some(entry.finding.rule), entry.finding.printed.as_str());
@@ -87,18 +87,21 @@ fn findings(document: &Document) -> Vec<Found<'_>> {
     all
 }
 
-fn found<'a>(document: &'a str, Entry { place, finding, operands, .. }: &'a Entry) -> Found<'a> {
-    let operand = |place: &'a Place| Other { place, rule: None, printed: place.text() };
+fn found<'a>(
+    document: &'a str,
+    DigestEntry { place, finding, operands, .. }: &'a DigestEntry,
+) -> JsonFindings<'a> {
+    let operand = |place: &'a ReleasedSpan| Other { place, rule: None, printed: place.text() };
     let operands = operands.iter().map(operand).collect();
-    Found { document, place, finding, operands, consequences: Vec::new(), cause: None }
+    JsonFindings { document, place, finding, operands, consequences: Vec::new(), cause: None }
 }
 
-fn claims(pages: &[Document]) -> BTreeMap<&'static str, usize> {
+fn claims(pages: &[DigestDocument]) -> BTreeMap<&'static str, usize> {
     let count = |at: usize| pages.iter().map(|page| page.claims[at]).sum();
     Status::ALL.iter().enumerate().map(|(at, status)| (status.words(), count(at))).collect()
 }
 
-fn one_document(document: &Document) -> Value {
+fn one_document(document: &DigestDocument) -> Value {
     let found: BTreeMap<_, _> =
         Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect();
     json!({

@@ -15,7 +15,7 @@ mod terminal;
 mod tests;
 mod words;
 
-pub use digest::{Document, Entry, Skipped, digest};
+pub use digest::{DigestDocument, DigestEntry, Skipped, digest};
 pub use iotax_audit::finding::Severity;
 pub use iotax_units::harmless::shown;
 
@@ -33,18 +33,18 @@ pub struct View {
 #[derive(Clone, Debug, Default)]
 pub struct Audit {
     /// In the order in which they were named.
-    pub documents: Vec<Document>,
+    pub documents: Vec<DigestDocument>,
     pub skipped: Vec<Skipped>,
     pub refused: Vec<Skipped>,
 }
 
 impl Audit {
     pub fn worst(&self) -> Option<Severity> {
-        self.documents.iter().filter_map(Document::worst).min()
+        self.documents.iter().filter_map(DigestDocument::worst).min()
     }
 }
 
-pub struct Renderer {
+pub struct AuditRenderer {
     /// `--format NAME`.
     pub name: &'static str,
     /// Endings of the files it is written to, as those of a report.
@@ -52,9 +52,9 @@ pub struct Renderer {
     pub render: fn(&Audit, &View) -> String,
 }
 
-pub const ALL: &[&Renderer] =
+pub const ALL: &[&AuditRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &sarif::RENDERER, &json::RENDERER];
 
-pub fn by_name(name: &str) -> Option<&'static Renderer> {
+pub fn by_name(name: &str) -> Option<&'static AuditRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

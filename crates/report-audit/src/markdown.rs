@@ -1,12 +1,12 @@
 //! An audit for a wiki or an issue: the verdict, then page by page root causes with what they quote as code, the arithmetic folded.
 
-use super::digest::Document;
-use super::{Audit, Renderer, View, shown, words};
+use super::digest::DigestDocument;
+use super::{Audit, AuditRenderer, View, shown, words};
 use iotax_audit::verdict::{Block, grouped};
 use iotax_report::table::escaped;
 use maud::html;
 
-pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
+pub const RENDERER: AuditRenderer = AuditRenderer { name: "markdown", endings: &["md", "markdown"], render };
 
 /// Columns of a line that are quoted.
 const COLUMNS: usize = 120;
@@ -25,7 +25,7 @@ fn render(audit: &Audit, view: &View) -> String {
     out + &list("Not opened", audit.refused.iter().map(words::skipped))
 }
 
-fn of_document(document: &Document, view: &View) -> String {
+fn of_document(document: &DigestDocument, view: &View) -> String {
     let told = document.blocks(view.show);
     let items: String = told.iter().map(|block| item(document, block)).collect();
     let head = format!("## {}\n\n{}\n\n", escaped(&document.name), escaped(&document.verdict.line));
@@ -36,7 +36,7 @@ fn of_document(document: &Document, view: &View) -> String {
     head + &items + &not_shown
 }
 
-fn item(document: &Document, block: &Block) -> String {
+fn item(document: &DigestDocument, block: &Block) -> String {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let place = code(&format!("{}:{}", document.name, root.place.line));

@@ -4,17 +4,17 @@
 use iotax_analysis::Findings;
 use iotax_audit::audit::{Audited, audit};
 use iotax_audit::finding::Severity;
-use iotax_report::{Page, by_name};
+use iotax_report::{PageContext, by_name};
 
 /// What of a report would be found wrong, a sentence each; nothing, unless iotax is at fault.
 pub fn doubts(findings: &[Findings]) -> Vec<String> {
     let Some(markdown) = by_name("markdown") else { return Vec::new() };
-    wrong(&(markdown.render)(findings, &Page::default()))
+    wrong(&(markdown.render)(findings, &PageContext::default()))
 }
 
 /// What is wrong in the Markdown form of a report, with what is quoted.
 pub fn wrong(markdown: &str) -> Vec<String> {
-    let audited: Audited = audit(iotax_audit::page::Page::new("report", markdown));
+    let audited: Audited = audit(iotax_audit::page::AuditedPage::new("report", markdown));
     let wrong = audited.findings.iter().filter(|finding| finding.severity <= Severity::WrongFigure);
     wrong.map(|finding| format!("{} ({}): {}", finding.rule, finding.printed, finding.message)).collect()
 }
@@ -24,13 +24,13 @@ mod tests {
     use super::wrong;
     use iotax_analysis::findings;
     use iotax_analysis::twin::FIXTURES;
-    use iotax_report::{Page, brief, by_name};
+    use iotax_report::{PageContext, brief, by_name};
 
     #[test]
     fn every_report_passes_our_own_audit() {
         for (name, run) in FIXTURES {
             let found = [findings(&run())];
-            let form = |form: &str, width| (by_name(form).unwrap().render)(&found, &Page { width });
+            let form = |form: &str, width| (by_name(form).unwrap().render)(&found, &PageContext { width });
             let brief = |width| brief(&found[0], "iotax report", width);
             let texts = [
                 form("markdown", 80),

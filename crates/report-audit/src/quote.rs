@@ -1,7 +1,7 @@
 //! Lines of a page as they are kept when the page is released (whole where they are short, else cut around the figure), and as
 //! they are shown: harmless, in the columns that there are. A short line is kept once, however many findings quote it.
 
-use iotax_audit::page::{Page, Spot};
+use iotax_audit::page::{AuditedPage, TextSpan};
 use iotax_units::harmless::acts;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ pub struct Columns {
 
 /// A spot of a page that is released.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct ReleasedSpan {
     pub line: u32,
     /// `None` where the lines of the page are not those of the file.
     #[serde(flatten)]
@@ -51,7 +51,7 @@ pub struct Place {
     pub span: Range<usize>,
 }
 
-impl Place {
+impl ReleasedSpan {
     pub fn text(&self) -> &str {
         &self.excerpt.text[self.span.clone()]
     }
@@ -90,14 +90,14 @@ impl Place {
     }
 }
 
-struct Piece {
+struct QuotePiece {
     byte: usize,
     column: usize,
     width: usize,
     text: String,
 }
 
-fn pieces(line: &str) -> Vec<Piece> {
+fn pieces(line: &str) -> Vec<QuotePiece> {
     let mut column = 0;
     let piece = |(byte, c): (usize, char)| {
         let (text, width) = match c {
@@ -106,24 +106,24 @@ fn pieces(line: &str) -> Vec<Piece> {
             c => (c.to_string(), c.width().unwrap_or(0)),
         };
         column += width;
-        Piece { byte, column: column - width, width, text }
+        QuotePiece { byte, column: column - width, width, text }
     };
     line.char_indices().map(piece).collect()
 }
 
 pub struct Quotes<'a> {
-    page: &'a Page,
+    page: &'a AuditedPage,
     whole: HashMap<u32, Arc<Excerpt>>,
     rulers: HashMap<u32, Vec<(usize, usize)>>,
 }
 
 impl<'a> Quotes<'a> {
-    pub fn new(page: &'a Page) -> Quotes<'a> {
+    pub fn new(page: &'a AuditedPage) -> Quotes<'a> {
         Quotes { page, whole: HashMap::new(), rulers: HashMap::new() }
     }
 
     /// A spot with what is kept of its line.
-    pub fn place(&mut self, spot: Spot) -> Place {
+    pub fn place(&mut self, spot: TextSpan) -> ReleasedSpan {
         let line = self.page.line(spot.index());
         let range = within(line, spot);
         let span = range.start..ceil(line, range.end.min(range.start + WHOLE));
@@ -139,7 +139,7 @@ impl<'a> Quotes<'a> {
             true => Arc::clone(self.whole.entry(spot.line).or_insert_with(cut)),
             false => cut(),
         };
-        Place {
+        ReleasedSpan {
             line: self.page.number(spot.index()),
             columns: self.columns(spot),
             excerpt,
@@ -148,7 +148,7 @@ impl<'a> Quotes<'a> {
     }
 
     /// Columns of a spot; `None` where the lines of the page are not those of the file.
-    pub fn columns(&mut self, spot: Spot) -> Option<Columns> {
+    pub fn columns(&mut self, spot: TextSpan) -> Option<Columns> {
         let line = self.page.line(spot.index());
         let range = within(line, spot);
         let (start, start16) = self.before(spot.line, line, range.start);
@@ -188,7 +188,7 @@ fn counts(text: &str) -> (usize, usize) {
 }
 
 /// Bytes of a spot that are there and begin and end with characters.
-fn within(line: &str, spot: Spot) -> Range<usize> {
+fn within(line: &str, spot: TextSpan) -> Range<usize> {
     let start = floor(line, spot.start as usize);
     start..ceil(line, spot.end as usize).max(start)
 }
@@ -217,8 +217,8 @@ mod tests {
             ("\u{1b}[2J18.4 %", 40, "\\u{1b}[2J18.4 %", 9..15, 5, 5),
             ("before before before 18.4 % after after", 26, "…e before 18.4 % after af…", 10..16, 22, 22),
         ] {
-            let (page, at) = (Page::new("p", line), line.find("18.4").unwrap());
-            let place = Quotes::new(&page).place(Spot::new(0, at..at + 6));
+            let (page, at) = (AuditedPage::new("p", line), line.find("18.4").unwrap());
+            let place = Quotes::new(&page).place(TextSpan::new(0, at..at + 6));
             assert_eq!(
                 place.window(std::slice::from_ref(&place.span), width),
                 (shown.to_owned(), vec![marks]),
@@ -227,8 +227,8 @@ mod tests {
             let columns = Columns { column, end_column: column + 6, utf16: (utf16, utf16 + 6) };
             assert_eq!((place.text(), place.columns), ("18.4 %", Some(columns)));
         }
-        let page = Page::rendered("p", &[(7, "| 18.4 % |".to_owned())]);
-        let place = Quotes::new(&page).place(Spot::new(0, 2..8));
+        let page = AuditedPage::rendered("p", &[(7, "| 18.4 % |".to_owned())]);
+        let place = Quotes::new(&page).place(TextSpan::new(0, 2..8));
         assert_eq!((place.line, place.columns, place.text()), (7, None, "18.4 %"));
     }
 
@@ -238,9 +238,9 @@ mod tests {
             line in "(\\PC|[\t\u{1b}損😀a-z ]){0,40}", times in 1usize..400, start in 0usize..9000, long in 0usize..2000,
             width in 20usize..120,
         ) {
-            let page = Page::new("p", line.repeat(times));
+            let page = AuditedPage::new("p", line.repeat(times));
             let line = page.line(0);
-            let spot = Spot::new(0, start..start + long);
+            let spot = TextSpan::new(0, start..start + long);
             let range = within(line, spot);
             let place = Quotes::new(&page).place(spot);
             prop_assert!(line[range.clone()].starts_with(place.text()));

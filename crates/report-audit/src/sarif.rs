@@ -1,15 +1,15 @@
 //! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, a result a finding. Columns are in units of
 //! UTF-16, which is what most readers take them for whatever they are told.
 
-use super::digest::{Document, Entry};
-use super::quote::Place;
-use super::{Audit, Renderer, Severity, View};
+use super::digest::{DigestDocument, DigestEntry};
+use super::quote::ReleasedSpan;
+use super::{Audit, AuditRenderer, Severity, View};
 use iotax_audit::rule::{self, Rule};
 use iotax_report::json::written;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
-pub const RENDERER: Renderer = Renderer { name: "sarif", endings: &["sarif"], render };
+pub const RENDERER: AuditRenderer = AuditRenderer { name: "sarif", endings: &["sarif"], render };
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -62,7 +62,7 @@ fn described(rule: &Rule) -> Value {
     })
 }
 
-fn results(document: &Document, rules: &[&Rule]) -> Vec<Value> {
+fn results(document: &DigestDocument, rules: &[&Rule]) -> Vec<Value> {
     let mut alike: HashMap<u64, usize> = HashMap::new();
     let mut results = Vec::new();
     for block in &document.verdict.blocks {
@@ -83,7 +83,7 @@ fn results(document: &Document, rules: &[&Rule]) -> Vec<Value> {
     results
 }
 
-fn result(document: &Document, entry: &Entry, consequences: &[usize]) -> Value {
+fn result(document: &DigestDocument, entry: &DigestEntry, consequences: &[usize]) -> Value {
     let finding = &entry.finding;
     let operands = entry.operands.iter().map(|place| (place, "held against this"));
     let consequences = consequences.iter().take(RELATED);
@@ -112,7 +112,7 @@ fn result(document: &Document, entry: &Entry, consequences: &[usize]) -> Value {
     })
 }
 
-fn location(document: &Document, place: &Place) -> Value {
+fn location(document: &DigestDocument, place: &ReleasedSpan) -> Value {
     let mut region = json!({ "startLine": place.line });
     if let Some(columns) = place.columns {
         region["startColumn"] = json!(columns.utf16.0);
@@ -137,7 +137,7 @@ fn uri(path: &str) -> String {
 }
 
 /// The same finding on the same text, wherever its line has gone to.
-fn fingerprint(entry: &Entry) -> u64 {
+fn fingerprint(entry: &DigestEntry) -> u64 {
     const CRC: crc::Crc<u64> = crc::Crc::<u64>::new(&crc::CRC_64_XZ);
     let mut digest = CRC.digest();
     for part in [entry.finding.rule, &entry.finding.printed, entry.place.excerpt.text.trim()] {

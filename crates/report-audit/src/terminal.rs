@@ -1,9 +1,9 @@
 //! An audit in the terminal: the verdict, then root causes as a good compiler reports faults, then the coverage. Without `-v` a page
 //! takes at most 20 lines, and of several pages each with findings is a line.
 
-use super::digest::{Document, Entry};
-use super::quote::Place;
-use super::{Audit, Renderer, Severity, View, shown, words};
+use super::digest::{DigestDocument, DigestEntry};
+use super::quote::ReleasedSpan;
+use super::{Audit, AuditRenderer, Severity, View, shown, words};
 use iotax_audit::verdict::{self, Block, counted, grouped};
 use iotax_report::ink::Ink;
 use iotax_report::table::wrapped;
@@ -11,7 +11,7 @@ use iotax_report::terminal::NARROWEST;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthChar;
 
-pub const RENDERER: Renderer = Renderer { name: "terminal", endings: &["txt"], render };
+pub const RENDERER: AuditRenderer = AuditRenderer { name: "terminal", endings: &["txt"], render };
 
 /// Lines of a page without `-v`.
 const LINES: usize = 20;
@@ -37,7 +37,7 @@ fn render(audit: &Audit, view: &View) -> String {
     }
 }
 
-fn whole(document: &Document, view: &View, pen: Pen) -> String {
+fn whole(document: &DigestDocument, view: &View, pen: Pen) -> String {
     let told = document.blocks(view.show);
     let mut out = pen.wrapped(&format!("{}: {}", document.name, document.verdict.line), "  ");
     told.iter().for_each(|block| out += &format!("\n{}", in_full(document, block, pen)));
@@ -53,7 +53,7 @@ fn whole(document: &Document, view: &View, pen: Pen) -> String {
 }
 
 /// The page in at most [`LINES`].
-fn brief(document: &Document, view: &View, pen: Pen) -> String {
+fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
     // Remarks matter where nothing is wrong.
     let wrong = document.blocks(Severity::WrongFigure.min(view.show));
     let told = if wrong.is_empty() { document.blocks(view.show) } else { wrong };
@@ -84,7 +84,7 @@ fn brief(document: &Document, view: &View, pen: Pen) -> String {
 }
 
 /// `remarks: rate drifts (F28), ended with an error (F25)`, as many as two lines have room for.
-fn remarks(document: &Document, rest: &[&Block], pen: Pen) -> String {
+fn remarks(document: &DigestDocument, rest: &[&Block], pen: Pen) -> String {
     let remarks = rest.iter().filter(|block| block.severity == Severity::Ambiguous);
     let findings = remarks.map(|block| &document.findings[block.root].finding);
     let mut names: Vec<String> = findings.map(|one| format!("{} ({})", one.topic(), one.rule)).collect();
@@ -98,7 +98,7 @@ fn remarks(document: &Document, rest: &[&Block], pen: Pen) -> String {
 }
 
 /// What `-v` shows beside the blocks that were shown, some of them in short.
-fn more(document: &Document, rest: &[&Block], in_short: bool) -> String {
+fn more(document: &DigestDocument, rest: &[&Block], in_short: bool) -> String {
     let count = |severity: Severity| rest.iter().filter(|block| block.severity == severity).count();
     let wrong = count(Severity::WrongConclusion) + count(Severity::WrongFigure);
     let more = [
@@ -120,7 +120,8 @@ fn more(document: &Document, rest: &[&Block], in_short: bool) -> String {
 fn table(audit: &Audit, view: &View, pen: Pen) -> String {
     let pages = words::by_weight(audit, view.show);
     let mut out = pen.wrapped(&words::verdict(audit), "  ");
-    let line = |page: &&Document| pen.clipped(&format!("{}: {}", page.name, page.verdict.line), "  ", 3);
+    let line =
+        |page: &&DigestDocument| pen.clipped(&format!("{}: {}", page.name, page.verdict.line), "  ", 3);
     if !pages.is_empty() {
         out += &format!("\n{}\n", pages.iter().map(line).collect::<String>());
     }
@@ -130,7 +131,7 @@ fn table(audit: &Audit, view: &View, pen: Pen) -> String {
 
 /// Pages without findings, those without figures by name, and what was not checked on all.
 fn totals(audit: &Audit, pen: Pen) -> String {
-    let has_figures = |page: &&&Document| page.verdict.counts.figures > 0;
+    let has_figures = |page: &&&DigestDocument| page.verdict.counts.figures > 0;
     let without = audit.documents.iter().filter(|page| page.findings.is_empty());
     let (without, empty): (Vec<_>, Vec<_>) = without.partition(|page| has_figures(&page));
     let pages = counted(without.len(), "page has no finding", "pages have no finding");
@@ -192,7 +193,7 @@ impl Pen {
     }
 
     /// `wrong-figure[F4]: ...`, in at most so many lines.
-    fn headed(self, block: &Block, root: &Entry, most: usize) -> String {
+    fn headed(self, block: &Block, root: &DigestEntry, most: usize) -> String {
         let message = verdict::cut(&root.finding.message, MESSAGE, columns);
         let head = format!("{}[{}]", block.severity.word(), root.finding.rule);
         let text = self.clipped(&format!("{head}: {message}"), "  ", most);
@@ -216,7 +217,7 @@ fn colour(severity: Severity) -> Ink {
 }
 
 /// A block in two to five lines.
-fn in_short(document: &Document, block: &Block, pen: Pen) -> String {
+fn in_short(document: &DigestDocument, block: &Block, pen: Pen) -> String {
     let root = &document.findings[block.root];
     let printed = verdict::cut(&root.finding.printed, pen.width / 3, columns);
     let place = format!("  line {}: {printed}; {}", root.place.line, root.finding.advice());
@@ -228,7 +229,7 @@ fn in_short(document: &Document, block: &Block, pen: Pen) -> String {
     out
 }
 
-fn in_full(document: &Document, block: &Block, pen: Pen) -> String {
+fn in_full(document: &DigestDocument, block: &Block, pen: Pen) -> String {
     let root = &document.findings[block.root];
     let mut out = pen.headed(block, root, MESSAGE);
     let quoted = root.quoted(OPERANDS);
@@ -267,7 +268,7 @@ fn in_full(document: &Document, block: &Block, pen: Pen) -> String {
 }
 
 /// A line with marks below its figures: `^` the one that is wrong, `-` what it was held against.
-fn line_of(places: &[(&Place, bool)], gutter: usize, colour: Ink, pen: Pen) -> String {
+fn line_of(places: &[(&ReleasedSpan, bool)], gutter: usize, colour: Ink, pen: Pen) -> String {
     let [(first, _), ..] = places else { return String::new() };
     let spans: Vec<_> = places.iter().map(|(place, _)| place.span.clone()).collect();
     let (text, spans) = first.window(&spans, pen.width.saturating_sub(gutter + 3));

@@ -1,11 +1,11 @@
 //! One page in every form as a snapshot, and what holds of any page: it fits, it adds nothing, and text that means harm stays text.
 //! Rules are of no family here (Q1), so that no snapshot has the words of one.
 
-use super::{ALL, Audit, Document, Severity, Skipped, View, by_name, digest};
+use super::{ALL, Audit, DigestDocument, Severity, Skipped, View, by_name, digest};
 use iotax_audit::audit::{Audited, audit};
 use iotax_audit::claim::{Claim, Status};
 use iotax_audit::finding::{Finding, Slip};
-use iotax_audit::page::{Page, Spot};
+use iotax_audit::page::{AuditedPage, TextSpan};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr;
@@ -26,25 +26,25 @@ const LOSS: &str = "\
 虚拟机的写损失为 18.4 %，读损失约 3 %。
 ";
 
-fn spot(page: &Page, line: usize, text: &str) -> Spot {
+fn spot(page: &AuditedPage, line: usize, text: &str) -> TextSpan {
     let start = page.line(line).find(text).unwrap_or_else(|| panic!("no {text:?} in line {line}"));
-    Spot::new(line, start..start + text.len())
+    TextSpan::new(line, start..start + text.len())
 }
 
 /// A page with these findings, all of whose figures are wrong, a figure that holds and one that nothing gives.
-fn document(page: Page, mut findings: Vec<Finding>) -> Document {
+fn document(page: AuditedPage, mut findings: Vec<Finding>) -> DigestDocument {
     findings.sort_by_key(|finding| (finding.spot, finding.severity));
     findings.iter_mut().for_each(|one| page.quote(one.spot).clone_into(&mut one.printed));
     let wrong = findings.iter().map(|one| (one.spot, Status::DoesNotHold));
-    let others = [Status::Holds, Status::CannotBeChecked].map(|status| (Spot::new(0, 0..1), status));
-    let one = audit(Page::new("p", "a loss of 18.4 %")).claims.remove(0);
+    let others = [Status::Holds, Status::CannotBeChecked].map(|status| (TextSpan::new(0, 0..1), status));
+    let one = audit(AuditedPage::new("p", "a loss of 18.4 %")).claims.remove(0);
     let claims = wrong.chain(others).map(|(spot, status)| Claim { spot, status, ..one.clone() });
     digest(Audited { claims: claims.collect(), findings, ..audit(page) })
 }
 
 /// A display bug, what was computed from it, and a table that has both.
-fn loss() -> Document {
-    let page = Page::new("results/loss.md", LOSS);
+fn loss() -> DigestDocument {
+    let page = AuditedPage::new("results/loss.md", LOSS);
     let at = |line, text| spot(&page, line, text);
     let finding = |rule, severity, spot, message: &str, recomputed: &str| {
         Finding::new(rule, severity, spot, message).recomputed(recomputed)
@@ -70,9 +70,9 @@ fn loss() -> Document {
 }
 
 /// The same slip in row after row, and slips of other kinds: more than a screen has.
-fn many() -> Document {
+fn many() -> DigestDocument {
     let lines: String = (0..40).map(|at| format!("row {at}: {at}00 MB/s at 4k, {at}1 IOPS\n")).collect();
-    let page = Page::new("many.txt", format!("bs=4k\n{}{lines}", "\n".repeat(30)));
+    let page = AuditedPage::new("many.txt", format!("bs=4k\n{}{lines}", "\n".repeat(30)));
     let finding = |at: usize| {
         let text = format!("{at}00 MB/s");
         let kind = if at < 20 { String::new() } else { "x".repeat(at) };
@@ -85,9 +85,10 @@ fn many() -> Document {
 }
 
 /// A line of 40,000 characters, with figures at both of its ends.
-fn long() -> Document {
+fn long() -> DigestDocument {
     let (before, after) = ("很".repeat(9_000), "长".repeat(9_000));
-    let page = Page::new("long.md", format!("平均 IOPS 是 25.9k，{before}最后 20.3k，损失 18.4 %。{after}"));
+    let page =
+        AuditedPage::new("long.md", format!("平均 IOPS 是 25.9k，{before}最后 20.3k，损失 18.4 %。{after}"));
     let finding = Finding::new("Q1", WrongFigure, spot(&page, 0, "18.4 %"), "the loss is 21.6 %");
     let operands = [spot(&page, 0, "25.9k"), spot(&page, 0, "20.3k")];
     document(page, vec![finding.recomputed("21.6 %").against(operands)])
@@ -96,9 +97,9 @@ fn long() -> Document {
 const EVIL: &str = "\u{1b}[2J<script>alert(1)</script>\u{202e}`**x**` [a](b) 94 %\u{7}";
 
 /// Text that wants to break out of whatever it is shown in, in every place where text of a page can be.
-fn evil() -> Document {
+fn evil() -> DigestDocument {
     let table = format!("| {EVIL} | {EVIL} |\n|---|---|\n| {EVIL} | 94 % |\n");
-    let page = Page::new(format!("{EVIL}.md"), format!("{EVIL}\n\n{table}"));
+    let page = AuditedPage::new(format!("{EVIL}.md"), format!("{EVIL}\n\n{table}"));
     let finding = |line, severity| {
         let figure = spot(&page, line, "94 %");
         let finding = Finding::new("Q1", severity, figure, format!("{EVIL} is wrong")).recomputed(EVIL);
@@ -109,12 +110,12 @@ fn evil() -> Document {
     document
 }
 
-fn of(documents: Vec<Document>) -> Audit {
+fn of(documents: Vec<DigestDocument>) -> Audit {
     Audit { documents, ..Audit::default() }
 }
 
 fn several() -> Audit {
-    let clean = document(Page::new("results/clean.txt", "read: IOPS=2000"), Vec::new());
+    let clean = document(AuditedPage::new("results/clean.txt", "read: IOPS=2000"), Vec::new());
     Audit {
         documents: vec![clean, long(), loss()],
         skipped: vec![Skipped { name: "a.png".into(), why: "a PNG image".into() }],
@@ -203,20 +204,21 @@ fn programs_get_all_findings_with_rules_and_fingerprints() {
     );
     assert_eq!(found["skipped"][0]["document"], "a.png");
     assert_eq!(found["not_opened"][0]["why"], "there is no such file");
-    let prints = |document: Document| -> BTreeSet<String> {
+    let prints = |document: DigestDocument| -> BTreeSet<String> {
         let results = json(&of(vec![document]), "sarif")["runs"][0]["results"].as_array().unwrap().clone();
         results.iter().map(|one| one["partialFingerprints"].to_string()).collect()
     };
     assert_eq!(prints(many()).len(), 40, "fingerprints keep findings apart");
     let moved = |before: &str| {
-        let page = Page::new("p", format!("{before}a loss of 18.4 %"));
+        let page = AuditedPage::new("p", format!("{before}a loss of 18.4 %"));
         let at = spot(&page, page.len() - 1, "18.4 %");
         prints(document(page, vec![Finding::new("Q1", WrongFigure, at, "no")]))
     };
     assert_eq!(moved(""), moved("one\ntwo\n"), "and stay when lines move");
     for rule in iotax_audit::rule::all() {
-        let finding = Finding::new(rule.id, rule.severity, Spot::new(0, 0..6), "no");
-        let run = &json(&of(vec![document(Page::new("p", "18.4 %"), vec![finding])]), "sarif")["runs"][0];
+        let finding = Finding::new(rule.id, rule.severity, TextSpan::new(0, 0..6), "no");
+        let run =
+            &json(&of(vec![document(AuditedPage::new("p", "18.4 %"), vec![finding])]), "sarif")["runs"][0];
         let described = &run["tool"]["driver"]["rules"][0];
         assert_eq!((&described["id"], &run["results"][0]["ruleIndex"]), (&rule.id.into(), &0.into()));
         assert_eq!(described["fullDescription"]["text"], rule.holds);

@@ -1,6 +1,6 @@
 //! What all forms say in the same words.
 
-use super::digest::{Document, Skipped};
+use super::digest::{DigestDocument, Skipped};
 use super::{Audit, Severity};
 use iotax_audit::page::Unread;
 use iotax_audit::verdict::{Counts, counted};
@@ -10,7 +10,7 @@ pub fn verdict(audit: &Audit) -> String {
     let pages = audit.documents.as_slice();
     let counts = counts(audit);
     let all = counted(pages.len(), "page", "pages");
-    let is_wrong = |one: &&Document| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
+    let is_wrong = |one: &&DigestDocument| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
     match (pages, counts.wrong()) {
         ([], _) => "nothing was audited".to_owned(),
         ([one], _) => one.verdict.line.clone(),
@@ -35,7 +35,7 @@ pub fn counts(audit: &Audit) -> Counts {
 }
 
 /// `read: fio text (2), dd, 3 tables`: where figures were looked for.
-pub fn read(document: &Document) -> String {
+pub fn read(document: &DigestDocument) -> String {
     let outputs = document.outputs.iter().map(|(format, count)| match count {
         1 => (*format).to_owned(),
         count => format!("{format} ({count})"),
@@ -57,9 +57,9 @@ pub fn skipped(skipped: &Skipped) -> String {
 }
 
 /// Pages with findings that are as bad as `show` or worse, those with the weightiest first.
-pub fn by_weight(audit: &Audit, show: Severity) -> Vec<&Document> {
-    let has = |one: &&Document| one.worst().is_some_and(|worst| worst <= show);
-    let mut pages: Vec<&Document> = audit.documents.iter().filter(has).collect();
+pub fn by_weight(audit: &Audit, show: Severity) -> Vec<&DigestDocument> {
+    let has = |one: &&DigestDocument| one.worst().is_some_and(|worst| worst <= show);
+    let mut pages: Vec<&DigestDocument> = audit.documents.iter().filter(has).collect();
     pages.sort_by_key(|one| Reverse(one.verdict.counts.found));
     pages
 }

@@ -2,18 +2,18 @@
 //! counted, never dropped in silence; lost or wrong data always has room.
 
 use super::grouped::{self, One};
-use super::matrix::{Load, below};
+use super::matrix::{MatrixLoad, below};
 use super::number::{Shown, change};
-use super::table::{LeftOut, Table, wrapped};
-use super::verdicts::{self, Said};
+use super::table::{LeftOut, TextTable, wrapped};
+use super::verdicts::{self, VerdictSentence};
 use super::{
     capital, crowd, durability, imported, matrix, probes, sheet, states, sweep, terminal, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::ceiling::Masked;
 use iotax_analysis::findings::{
-    Bill, Charges, Comparison, DirectionComparison, DirectionRow, Figure, Quantity, Role, Row, WarningReport,
-    WorkloadFindings,
+    Bill, Charges, Comparison, ComparisonRole, DirectionComparison, DirectionRow, MeasuredFigure, Quantity,
+    StackRow, WarningReport, WorkloadFindings,
 };
 use iotax_analysis::{EMULATED, who};
 use iotax_stats::Verdict;
@@ -52,7 +52,7 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
 /// Rows of the places that load a stack together, of the stacks for which there is room.
 fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
-    let one = |(title, table): (String, Table)| {
+    let one = |(title, table): (String, TextTable)| {
         let text = format!("{}{}", indented(&title, width), table.text(width, &mut LeftOut::default()));
         let lines = lines_of(&text);
         let fits = lines <= room;
@@ -126,13 +126,13 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
     let curves = findings.sweeps.iter().flat_map(|one| &one.curves);
     all.extend(curves.flat_map(sweep::sentences).map(|text| (1, 0.0, text.to_owned())));
     for workload in findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)) {
-        let mut add = |first: u8, said: Vec<(Said, f64)>| {
+        let mut add = |first: u8, said: Vec<(VerdictSentence, f64)>| {
             let told = said.into_iter().filter(|(said, _)| said.class != "absent");
             all.extend(told.map(|(said, size)| (first + order(said.class), size, said.text)));
         };
         // What was asked for comes before what was found besides.
         let levels = verdicts::service_levels_in_brief(workload);
-        add(0, levels.into_iter().map(|said| (Said { class: "cost", ..said }, 0.0)).collect());
+        add(0, levels.into_iter().map(|said| (VerdictSentence { class: "cost", ..said }, 0.0)).collect());
         add(2, grouped::sized(&rates(findings, &workload.comparisons.iter().collect::<Vec<_>>()), "stack"));
         add(2, directions(findings, &workload.comparisons.iter().collect::<Vec<_>>()));
         for array in &workload.arrays {
@@ -144,7 +144,13 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
             2,
             beside
                 .map(|one| {
-                    (Said { class: verdicts::class_of(&one.verdict), text: one.sentence.clone() }, 0.0)
+                    (
+                        VerdictSentence {
+                            class: verdicts::class_of(&one.verdict),
+                            text: one.sentence.clone(),
+                        },
+                        0.0,
+                    )
                 })
                 .collect(),
         );
@@ -171,7 +177,7 @@ fn order(class: &str) -> u8 {
 
 /// Of stacks; what checks the ruler has its own line, and the headline is said.
 fn rates<'a>(findings: &Findings, all: &[&'a Comparison]) -> Vec<One<'a>> {
-    let told = all.iter().filter(|one| one.role == Role::Stack && !is_headline(findings, one));
+    let told = all.iter().filter(|one| one.role == ComparisonRole::Stack && !is_headline(findings, one));
     told.map(|one| verdicts::of_rate(one)).collect()
 }
 
@@ -181,8 +187,8 @@ fn is_headline(findings: &Findings, one: &Comparison) -> bool {
 }
 
 /// Reads and writes apart in a line each, those of the headline first, which stands right above.
-fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(Said, f64)> {
-    let told = all.iter().filter(|one| one.role == Role::Stack && one.says_directions);
+fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence, f64)> {
+    let told = all.iter().filter(|one| one.role == ComparisonRole::Stack && one.says_directions);
     let said = |one: &&Comparison| {
         let who = who(&one.stack, &one.against, one.emulated.is_some());
         let size = if is_headline(findings, one) { f64::INFINITY } else { one.rate.phrase.size() };
@@ -193,7 +199,7 @@ fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(Said, f64)> {
                 marks_of(one),
                 direction.rate.verdict.phrase()
             );
-            (Said { class: verdicts::class_of(&direction.rate.verdict), text }, size)
+            (VerdictSentence { class: verdicts::class_of(&direction.rate.verdict), text }, size)
         };
         one.directions.iter().map(line).collect::<Vec<_>>()
     };
@@ -208,7 +214,7 @@ fn marks_of(one: &Comparison) -> String {
 
 fn charges<'a>(workload: &'a WorkloadFindings, of: impl Fn(&'a Charges) -> One<'a>) -> Vec<One<'a>> {
     let role = |stack: &str| workload.comparisons.iter().find(|one| one.stack == stack).map(|one| one.role);
-    let told = workload.charges.iter().filter(|one| role(&one.stack) == Some(Role::Stack));
+    let told = workload.charges.iter().filter(|one| role(&one.stack) == Some(ComparisonRole::Stack));
     told.map(of).collect()
 }
 
@@ -229,7 +235,7 @@ fn fitted(all: &[String], room: usize, width: usize) -> String {
 /// The table that says most of a run, with what stands above it.
 struct OneTable {
     title: Vec<String>,
-    table: Table,
+    table: TextTable,
     /// How much each row tells.
     weights: Vec<f64>,
     /// What a row is, one and many.
@@ -242,7 +248,7 @@ impl OneTable {
     fn of(findings: &Findings) -> Option<OneTable> {
         let measured: Vec<&WorkloadFindings> =
             findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)).collect();
-        let plain = |title: Vec<String>, table: Table| {
+        let plain = |title: Vec<String>, table: TextTable| {
             let weights = vec![0.0; table.rows()];
             Some(OneTable { title, table, weights, rows: ["row", "rows"], columns: None })
         };
@@ -327,7 +333,7 @@ fn weight(workload: &WorkloadFindings, stack: &str) -> f64 {
     workload.comparisons.iter().find(|one| one.stack == stack).map_or(f64::INFINITY, size)
 }
 
-fn row_weight(workload: &WorkloadFindings, row: &Row, is_direction: bool) -> f64 {
+fn row_weight(workload: &WorkloadFindings, row: &StackRow, is_direction: bool) -> f64 {
     let weight = weight(workload, &row.stack);
     if is_direction { after_wholes(weight) } else { weight }
 }
@@ -339,10 +345,10 @@ fn size(one: &Comparison) -> f64 {
 }
 
 /// The figures of each stack, with its change of the rate beside the rate; below a stack under a mix those of its reads and its writes.
-fn stacks(workload: &WorkloadFindings) -> Table {
+fn stacks(workload: &WorkloadFindings) -> TextTable {
     let mut table = sheet::stacks(workload);
     if let Some(against) = workload.comparisons.first().map(|one| one.against.as_str()) {
-        let mut changes = Table::default();
+        let mut changes = TextTable::default();
         let cells = workload.rows.iter().map(|row| changed(workload, &row.stack, None)).collect();
         changes.push(&format!("against {against}"), 0, cells);
         table.columns.splice(2..2, changes.columns);
@@ -363,17 +369,18 @@ fn stacks(workload: &WorkloadFindings) -> Table {
 }
 
 /// Rows of the table of a mix, each with its stack: the whole load, then each direction.
-fn lines(workload: &WorkloadFindings) -> impl Iterator<Item = (usize, &Row, Option<&DirectionRow>)> {
+fn lines(workload: &WorkloadFindings) -> impl Iterator<Item = (usize, &StackRow, Option<&DirectionRow>)> {
     workload.rows.iter().enumerate().flat_map(|(at, row)| {
         std::iter::once(None).chain(row.directions.iter().map(Some)).map(move |one| (at, row, one))
     })
 }
 
-fn with_directions(workload: &WorkloadFindings, whole: &Table) -> Table {
-    let figure = |one: Option<&Figure>| one.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
-    let mut table = Table::default();
+fn with_directions(workload: &WorkloadFindings, whole: &TextTable) -> TextTable {
+    let figure =
+        |one: Option<&MeasuredFigure>| one.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    let mut table = TextTable::default();
     for column in &whole.columns {
-        let of = |row: &Row, one: &DirectionRow| match column.head.as_str() {
+        let of = |row: &StackRow, one: &DirectionRow| match column.head.as_str() {
             "stack" => below(one.direction),
             "IOPS" => figure(Some(&one.iops)),
             "throughput" => figure(Some(&one.bytes_per_s)),
@@ -381,7 +388,7 @@ fn with_directions(workload: &WorkloadFindings, whole: &Table) -> Table {
             head if head.starts_with("against ") => changed(workload, &row.stack, Some(one.direction)),
             _ => String::new(),
         };
-        let cell = |(at, row, one): (usize, &Row, Option<&DirectionRow>)| {
+        let cell = |(at, row, one): (usize, &StackRow, Option<&DirectionRow>)| {
             one.map_or_else(|| column.cells[at].clone(), |one| of(row, one))
         };
         table.push(&column.head, column.rank, lines(workload).map(cell).collect());
@@ -389,10 +396,10 @@ fn with_directions(workload: &WorkloadFindings, whole: &Table) -> Table {
     let latencies = workload.rows.iter().flat_map(|row| &row.latency);
     let latencies = sheet::latency_columns(latencies, [u8::MAX, 2, 1, u8::MAX]);
     for (head, rank) in latencies.into_iter().filter(|(_, rank)| *rank < u8::MAX) {
-        let of = |row: &Row, way: &str| {
+        let of = |row: &StackRow, way: &str| {
             figure(row.latency.iter().find(|one| one.direction == way).and_then(|one| one.figure(&head)))
         };
-        let cell = |(_, row, one): (usize, &Row, Option<&DirectionRow>)| {
+        let cell = |(_, row, one): (usize, &StackRow, Option<&DirectionRow>)| {
             one.map_or_else(String::new, |one| of(row, one.direction))
         };
         table.push_known(&head, rank, lines(workload).map(cell).collect());
@@ -418,16 +425,16 @@ fn changed(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> Strin
 fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
     let by_load = workloads.len() >= rows.len();
-    let of_stack = |row: &Row| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
+    let of_stack = |row: &StackRow| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
     let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::named(row), of_stack(row))).collect();
-    let parts: Vec<Load> = workloads.iter().flat_map(|one| Load::of(one)).collect();
-    let load = |load: &Load| {
+    let parts: Vec<MatrixLoad> = workloads.iter().flat_map(|one| MatrixLoad::of(one)).collect();
+    let load = |load: &MatrixLoad| {
         let size = load.workload.all_comparisons().map(size).fold(0.0, f64::max);
         let name = if by_load { load.row() } else { load.named() };
         (name, if load.way.is_some() { after_wholes(size) } else { size })
     };
     let loads: Vec<(String, f64)> = parts.iter().map(load).collect();
-    let rate = |workload: &WorkloadFindings, row: &Row, way: Option<&str>| match way {
+    let rate = |workload: &WorkloadFindings, row: &StackRow, way: Option<&str>| match way {
         None => Some(sheet::rate(workload, row).clone()),
         Some(way) => {
             let one = row.directions.iter().find(|one| one.direction == way)?;
@@ -435,7 +442,7 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
         }
     };
     let cell = |load: usize, stack: usize| {
-        let Load { workload, way } = parts[load];
+        let MatrixLoad { workload, way } = parts[load];
         match workload.rows.get(stack) {
             // Where the baseline has no figure, those of the others stand for themselves.
             Some(row) if row.baseline || !has_baseline(workload) => {
@@ -462,10 +469,14 @@ fn has_baseline(workload: &WorkloadFindings) -> bool {
 }
 
 /// Names with their weights, and what one and many of them are.
-type Side = (Vec<(String, f64)>, [&'static str; 2]);
+type NamedSide = (Vec<(String, f64)>, [&'static str; 2]);
 
-fn grid_of((rows, row): Side, (columns, column): Side, cell: impl Fn(usize, usize) -> String) -> OneTable {
-    let mut table = Table::default();
+fn grid_of(
+    (rows, row): NamedSide,
+    (columns, column): NamedSide,
+    cell: impl Fn(usize, usize) -> String,
+) -> OneTable {
+    let mut table = TextTable::default();
     table.push(row[0], 0, rows.iter().map(|(name, _)| name.clone()).collect());
     for (at, (name, weight)) in columns.iter().enumerate() {
         // The baseline says nothing without the one that differs most from it.

@@ -2,19 +2,20 @@
 
 use super::number::{Shown, share, three_digits};
 use super::sheet;
-use super::table::{PartRow, Table};
-use iotax_analysis::findings::Figure;
+use super::table::{PartRow, TextTable};
+use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 
 /// A row a stack whose load runs in several places, of a mix one below it for each direction; `None` where there is none.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
-    let lines: Vec<Line> = workload.crowds.iter().flat_map(|one| Line::all(one, &one.directions)).collect();
+pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
+    let lines: Vec<CrowdLine> =
+        workload.crowds.iter().flat_map(|one| CrowdLine::all(one, &one.directions)).collect();
     if lines.is_empty() {
         return None;
     }
-    let mut table = Table::default();
-    let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
+    let mut table = TextTable::default();
+    let cells = |cell: &dyn Fn(&CrowdLine) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let whole = |cell: &dyn Fn(&Crowd) -> String| {
         cells(&|line| if line.direction.is_none() { cell(line.whole) } else { "-".to_owned() })
     };
@@ -42,7 +43,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
 }
 
 /// A line of the table: a stack, or below it one direction of it.
-type Line<'a> = PartRow<'a, Crowd, CrowdDirection>;
+type CrowdLine<'a> = PartRow<'a, Crowd, CrowdDirection>;
 
 impl<'a> PartRow<'a, Crowd, CrowdDirection> {
     fn name(&self) -> String {
@@ -65,11 +66,11 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
         self.direction.map_or(&self.whole.fastest, |one| &one.fastest)
     }
 
-    fn spread(&self) -> &Figure {
+    fn spread(&self) -> &MeasuredFigure {
         self.direction.map_or(&self.whole.spread, |one| &one.spread)
     }
 
-    fn jain(&self) -> &Figure {
+    fn jain(&self) -> &MeasuredFigure {
         self.direction.map_or(&self.whole.jain, |one| &one.jain)
     }
 
@@ -96,7 +97,7 @@ const MANY: usize = 8;
 
 /// A row each place of a stack that is loaded in several, with its title. `short`: of many the fastest, the median and the
 /// slowest alone.
-pub(super) fn places(crowd: &Crowd, short: bool) -> (String, Table) {
+pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
     let stack = marked(crowd);
     let mut rows: Vec<&PlaceRow> = crowd.rows.iter().collect();
     let title = match rows.len() {
@@ -108,9 +109,10 @@ pub(super) fn places(crowd: &Crowd, short: bool) -> (String, Table) {
         }
         _ => format!("places of {stack}"),
     };
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&PlaceRow) -> String| rows.iter().map(|row| cell(row)).collect::<Vec<_>>();
-    let figure = |figure: Option<&Figure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    let figure =
+        |figure: Option<&MeasuredFigure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
     table.push("place", 0, cells(&|row| row.place.clone()));
     table.push("IOPS", 0, cells(&|row| figure(Some(&row.iops))));
     table.push("throughput", 3, cells(&|row| figure(Some(&row.bytes_per_s))));

@@ -1,7 +1,7 @@
 //! One figure a line, for a spreadsheet: what it is about, value, unit, interval, n; a figure that is missing
 //! or failed has an empty value and its reason, never a zero.
 
-use super::{Page, Renderer};
+use super::{PageContext, ReportRenderer};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::clusters::ClusterFindings;
 use iotax_analysis::findings::crowd::Crowd;
@@ -10,19 +10,19 @@ use iotax_analysis::findings::efficiency::Efficiency;
 use iotax_analysis::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
 use iotax_analysis::findings::published::{Agreement, PublishedFinding};
 use iotax_analysis::findings::ratios::RatioTable;
-use iotax_analysis::findings::sweep::Place;
+use iotax_analysis::findings::sweep::KneePosition;
 use iotax_analysis::findings::sweep::{Cost, StackCurve, SweepFindings};
 use iotax_analysis::findings::verification::VerifiedRow;
 use iotax_analysis::findings::{
-    Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Quantity, Row, SampleUnit,
-    WorkloadFindings, percentile_name,
+    Bill, BillLine, Charges, Interval, LatencyFigures, MatchedFindings, MeasuredFigure, Quantity, SampleUnit,
+    StackRow, WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
 use iotax_units::harmless::shown;
 use std::collections::{HashMap, HashSet};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "csv", endings: &["csv"], render };
+pub const RENDERER: ReportRenderer = ReportRenderer { name: "csv", endings: &["csv"], render };
 
 const HEAD: [&str; 14] = [
     "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n", "of",
@@ -35,7 +35,7 @@ const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"]
 
 /// What a metric is made of.
 #[derive(Clone, Default)]
-struct Parts {
+struct MetricParts {
     /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`, `published`, `published ratio`.
     kind: &'static str,
     /// `iops`, `throughput`, `latency`, `cpu per io`, ...
@@ -49,34 +49,34 @@ struct Parts {
     scope: String,
 }
 
-impl Parts {
-    fn of(kind: &'static str, quantity: &str) -> Parts {
-        Parts { kind, quantity: quantity.to_owned(), ..Parts::default() }
+impl MetricParts {
+    fn of(kind: &'static str, quantity: &str) -> MetricParts {
+        MetricParts { kind, quantity: quantity.to_owned(), ..MetricParts::default() }
     }
 
     /// The same of a metric as a scenario names it: `write iops`, `read p99`, `mean`.
-    fn named(kind: &'static str, metric: &str) -> Parts {
+    fn named(kind: &'static str, metric: &str) -> MetricParts {
         let (way, rest) = match metric.split_once(' ') {
             Some((way @ ("read" | "write"), rest)) => (way, rest),
             _ => ("", metric),
         };
         let is_percentile = rest.strip_prefix('p').is_some_and(|rest| rest.parse::<f64>().is_ok());
         match rest == "mean" || is_percentile {
-            true => Parts::of(kind, "latency").statistic(rest).way(way),
-            false => Parts::of(kind, rest).way(way),
+            true => MetricParts::of(kind, "latency").statistic(rest).way(way),
+            false => MetricParts::of(kind, rest).way(way),
         }
     }
 
-    fn way(self, direction: &str) -> Parts {
-        Parts { direction: direction.to_owned(), ..self }
+    fn way(self, direction: &str) -> MetricParts {
+        MetricParts { direction: direction.to_owned(), ..self }
     }
 
-    fn statistic(self, statistic: &str) -> Parts {
-        Parts { statistic: statistic.to_owned(), ..self }
+    fn statistic(self, statistic: &str) -> MetricParts {
+        MetricParts { statistic: statistic.to_owned(), ..self }
     }
 
-    fn scope(self, scope: &str) -> Parts {
-        Parts { scope: scope.to_owned(), ..self }
+    fn scope(self, scope: &str) -> MetricParts {
+        MetricParts { scope: scope.to_owned(), ..self }
     }
 }
 
@@ -84,9 +84,9 @@ impl Parts {
 const MATCHED: &str = "matched rate";
 const AT_ONCE: &str = "all at once";
 
-fn render(findings: &[Findings], _page: &Page) -> String {
+fn render(findings: &[Findings], _page: &PageContext) -> String {
     let place = PLACE.map(String::from);
-    let mut lines = Lines { run: "", place, writer: ::csv::Writer::from_writer(Vec::new()) };
+    let mut lines = CsvLines { run: "", place, writer: ::csv::Writer::from_writer(Vec::new()) };
     lines.record(&HEAD.map(String::from), &PARTS.map(String::from));
     for one in findings {
         lines.run = &one.run.id;
@@ -113,14 +113,14 @@ fn render(findings: &[Findings], _page: &Page) -> String {
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-struct Lines<'a> {
+struct CsvLines<'a> {
     run: &'a str,
     /// The columns of [`PLACE`].
     place: [String; PLACE.len()],
     writer: ::csv::Writer<Vec<u8>>,
 }
 
-impl Lines<'_> {
+impl CsvLines<'_> {
     fn record(&mut self, fields: &[String; HEAD.len()], parts: &[String; PARTS.len()]) {
         let fields = fields.iter().chain(&self.place).chain(parts);
         // Every record has the same number of fields and goes to memory.
@@ -156,7 +156,7 @@ impl Lines<'_> {
         let metric = format!("{direction} ratio for all points at once {}", cost.quantity);
         let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
         let rate = if cost.quantity == "durable" { "durable rate" } else { "rate" };
-        let parts = Parts::of("ratio", rate).way(direction).scope(AT_ONCE);
+        let parts = MetricParts::of("ratio", rate).way(direction).scope(AT_ONCE);
         self.parted([workload, &stack.stack, "", metric.trim()], parts, &figure, stack.emulated.as_deref());
     }
 
@@ -168,19 +168,19 @@ impl Lines<'_> {
         }
         for one in &workload.slo {
             let share = noted(&one.share, Some(one.verdict.word().to_owned()));
-            let parts = Parts::of("value", "share of I/Os").scope(&format!("slo {}", one.level));
+            let parts = MetricParts::of("value", "share of I/Os").scope(&format!("slo {}", one.level));
             let metric = format!("share of I/Os beyond {}", one.level);
             self.parted([name, &one.stack, "", &metric], parts, &share, None);
         }
         let mut waited: HashSet<(&str, &str)> = HashSet::new();
         for one in workload.all_comparisons() {
             let (stack, against) = (&one.stack, &one.against);
-            let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+            let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
                 self.parted([name, stack, against, metric], parts, figure, one.emulated.as_deref());
             };
             let figure = if workload.rate_unit == "B/s" { "throughput" } else { "iops" };
             let durable = if one.of_write == Some(Quantity::Durable) { "durable " } else { "" };
-            let parts = Parts::of("ratio", &format!("{durable}{figure}"));
+            let parts = MetricParts::of("ratio", &format!("{durable}{figure}"));
             let directions =
                 one.directions.iter().map(|it| (&it.rate, it.direction, "reads and writes apart"));
             for (rate, way, family) in std::iter::once((&one.rate, "", "comparisons")).chain(directions) {
@@ -199,15 +199,15 @@ impl Lines<'_> {
             let latencies = one.latency_ratios.iter().filter(|_| is_first);
             for (direction, q, ratio) in latencies {
                 let name = percentile_name(*q);
-                let parts = Parts::of("ratio", "latency").way(direction).statistic(&name);
+                let parts = MetricParts::of("ratio", "latency").way(direction).statistic(&name);
                 add(&format!("ratio of {direction} latency {name}"), parts, ratio);
             }
             for tail in one.tails.iter().filter(|_| is_first) {
                 let (way, name) = (tail.direction, percentile_name(tail.quantile));
-                let parts = Parts::of("value", "share of I/Os").way(way).statistic(&name);
+                let parts = MetricParts::of("value", "share of I/Os").way(way).statistic(&name);
                 let metric = format!("share of {way}s beyond {against}'s {name}");
                 add(&metric, parts, &tail.share);
-                let parts = Parts::of("added", "latency").way(way).statistic(&name);
+                let parts = MetricParts::of("added", "latency").way(way).statistic(&name);
                 add(&format!("added {way} latency {name}"), parts, &tail.added);
             }
         }
@@ -227,8 +227,8 @@ impl Lines<'_> {
     /// How evenly several places share, what they make of it against fewer, and each of them.
     fn crowd(&mut self, workload: &str, one: &Crowd) {
         let emulated = one.emulated.as_deref();
-        let mut add = |against: &str, way: &str, metric: &str, figure: &Figure| {
-            let parts = Parts::of("value", metric).way(way);
+        let mut add = |against: &str, way: &str, metric: &str, figure: &MeasuredFigure| {
+            let parts = MetricParts::of("value", metric).way(way);
             let of = if way.is_empty() { String::new() } else { format!(", {way}s") };
             let metric = format!("{metric}{of}");
             self.parted([workload, &one.stack, against, &metric], parts, figure, emulated);
@@ -261,7 +261,7 @@ impl Lines<'_> {
                 ("write iops", row.write_iops.as_ref()),
             ];
             for (metric, figure) in figures.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
-                let parts = Parts::named("value", metric);
+                let parts = MetricParts::named("value", metric);
                 let parts = parts.scope(&format!("place {}", row.place));
                 let metric = format!("{metric} of place {}", row.place);
                 self.parted([workload, &one.stack, "", &metric], parts, figure, emulated);
@@ -273,12 +273,12 @@ impl Lines<'_> {
     fn efficiency(&mut self, workload: &str, one: &Efficiency) {
         let notes = [Some(one.rule.as_str()).filter(|rule| !rule.is_empty()), one.unless];
         let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
-        let with_note = |figure: &Figure| match note.as_str() {
+        let with_note = |figure: &MeasuredFigure| match note.as_str() {
             "" => figure.clone(),
             note => told(&noted(figure, Some(note.to_owned())), note),
         };
-        let mut add = |way: &str, metric: &str, figure: &Figure| {
-            let parts = Parts::of("value", metric).way(way).scope(one.by.word());
+        let mut add = |way: &str, metric: &str, figure: &MeasuredFigure| {
+            let parts = MetricParts::of("value", metric).way(way).scope(one.by.word());
             let of = if way.is_empty() { String::new() } else { format!(" of {way}s alone") };
             let metric = format!("{metric}{of}, {}", one.by.word());
             let about = [workload, &one.stack, one.by.against(), &metric];
@@ -286,13 +286,14 @@ impl Lines<'_> {
             let figure = if way.is_empty() { with_note(figure) } else { figure.clone() };
             self.parted(about, parts, &figure, one.emulated.as_deref());
         };
-        let mut all = |way: &str, could: &Figure, share: &Figure, of_all: Option<&Figure>| {
-            add(way, "what the drives could do", could);
-            add(way, "share of what the drives could do", share);
-            of_all
-                .into_iter()
-                .for_each(|figure| add(way, "share of all that the drives do by themselves", figure));
-        };
+        let mut all =
+            |way: &str, could: &MeasuredFigure, share: &MeasuredFigure, of_all: Option<&MeasuredFigure>| {
+                add(way, "what the drives could do", could);
+                add(way, "share of what the drives could do", share);
+                of_all
+                    .into_iter()
+                    .for_each(|figure| add(way, "share of all that the drives do by themselves", figure));
+            };
         all("", &one.could, &one.share, one.of_all.as_ref());
         for it in &one.directions {
             all(it.direction, &it.could, &it.share, it.of_all.as_ref());
@@ -309,9 +310,9 @@ impl Lines<'_> {
         for row in &table.rows {
             for (cell, column) in row.cells.iter().zip(&table.columns) {
                 let Some(stack) = &column.stack else { continue };
-                let mut add = |what: &'static str, figure: &Figure, emulated: Option<&str>| {
+                let mut add = |what: &'static str, figure: &MeasuredFigure, emulated: Option<&str>| {
                     let metric = format!("{what} of {}", row.metric);
-                    let parts = Parts::named(what, &row.metric);
+                    let parts = MetricParts::named(what, &row.metric);
                     self.parted([&row.workload, stack, &against, &metric], parts, figure, emulated);
                 };
                 let weak = cell.masked.clone().or_else(|| cell.verdict.as_ref().and_then(withheld));
@@ -325,7 +326,7 @@ impl Lines<'_> {
 
     /// Counts of blocks and kills have no interval; the share of kills that lost something has.
     fn trials(&mut self, row: &DurabilityRow) {
-        let mut add = |metric: &str, figure: &Figure| {
+        let mut add = |metric: &str, figure: &MeasuredFigure| {
             let metric = format!("{} killed: {metric}", row.kill);
             self.figure(["", &row.stack, "", &metric], figure, row.emulated.as_deref());
         };
@@ -345,7 +346,7 @@ impl Lines<'_> {
         for (metric, count) in counts {
             let interval = Interval::Missing { missing: "a count".into() };
             let value = count as f64;
-            add(metric, &Figure::known(value, "1", (row.kills, SampleUnit::Kills), interval));
+            add(metric, &MeasuredFigure::known(value, "1", (row.kills, SampleUnit::Kills), interval));
         }
         add("share of kills with loss", &row.share);
     }
@@ -359,7 +360,7 @@ impl Lines<'_> {
                 .map(|[low, high]| format!("printed as {low} to {high}"));
             let figure = note.map_or_else(|| one.figure.clone(), |note| told(&one.figure, &note));
             let (quantity, statistic) = metric.split_once(' ').unwrap_or((metric, ""));
-            let parts = Parts::of("value", quantity).statistic(statistic);
+            let parts = MetricParts::of("value", quantity).statistic(statistic);
             self.parted([subject, &row.system, "", metric], parts, &figure, None);
         };
         add("iops", &row.iops);
@@ -368,9 +369,9 @@ impl Lines<'_> {
         for one in &row.percentiles {
             for (word, ns) in [("", one.least_ns), (" of the slowest run", one.most_ns)] {
                 if word.is_empty() || one.least_ns < one.most_ns {
-                    let figure = Figure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
+                    let figure = MeasuredFigure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
                     let statistic = format!("p{}{word}", one.percent);
-                    let parts = Parts::of("value", "latency").statistic(&statistic);
+                    let parts = MetricParts::of("value", "latency").statistic(&statistic);
                     let metric = format!("latency {statistic}");
                     self.parted([subject, &row.system, "", &metric], parts, &figure, None);
                 }
@@ -383,7 +384,7 @@ impl Lines<'_> {
         let metric = format!("ratio of {}", one.quantity);
         self.parted(
             [subject, system, &one.against, &metric],
-            Parts::of("ratio", &one.quantity.to_string()),
+            MetricParts::of("ratio", &one.quantity.to_string()),
             &noted(&one.ratio, withheld(&one.verdict)),
             None,
         );
@@ -439,7 +440,7 @@ impl Lines<'_> {
             for (metric, count) in counts {
                 let interval = Interval::Missing { missing: "a count".into() };
                 let value = count as f64;
-                let figure = Figure::known(value, "1", (found.blocks, of), interval);
+                let figure = MeasuredFigure::known(value, "1", (found.blocks, of), interval);
                 self.figure([&row.workload, &row.stack, "", &format!("{what}: {metric}")], &figure, None);
             }
         }
@@ -459,30 +460,30 @@ impl Lines<'_> {
         ];
         for (metric, value, unit) in figures {
             let interval = Interval::Missing { missing: "as it was reported".into() };
-            let figure = Figure::known(value, unit, (one.readings, SampleUnit::Readings), interval);
+            let figure = MeasuredFigure::known(value, unit, (one.readings, SampleUnit::Readings), interval);
             self.figure([workload, &one.stacks.join(", "), "", metric], &figure, None);
         }
     }
 
     fn charges(&mut self, workload: &str, one: &Charges) {
-        let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+        let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
             self.parted([workload, &one.stack, &one.against, metric], parts, figure, one.emulated.as_deref());
         };
-        let latency = Parts::of("", "latency").statistic("mean").scope(MATCHED);
+        let latency = MetricParts::of("", "latency").statistic("mean").scope(MATCHED);
         let directions = one.directions.iter();
         let directions = directions.map(|it| (&it.latency, latency.clone().way(it.direction)));
-        let whole = [(&one.latency, latency.clone()), (&one.cpu, Parts::of("", "cpu per io"))];
+        let whole = [(&one.latency, latency.clone()), (&one.cpu, MetricParts::of("", "cpu per io"))];
         for (charge, parts) in whole.into_iter().chain(directions) {
             let reason = charge.verdict.reason().map(|reason| format!("unresolved: {reason}"));
             let both = [("ratio", "ratio of", &charge.ratio), ("added", "added:", &charge.difference)];
             for (kind, word, figure) in both {
                 let metric = format!("{word} {}", charge.quantity);
-                add(&metric, Parts { kind, ..parts.clone() }, &noted(figure, reason.clone()));
+                add(&metric, MetricParts { kind, ..parts.clone() }, &noted(figure, reason.clone()));
             }
         }
         for (direction, q, ratio) in &one.percentiles {
             let name = percentile_name(*q);
-            let parts = Parts::of("ratio", "latency").way(direction).statistic(&name).scope(MATCHED);
+            let parts = MetricParts::of("ratio", "latency").way(direction).statistic(&name).scope(MATCHED);
             add(&format!("ratio of {direction} latency {name} at the matched rate"), parts, ratio);
         }
     }
@@ -491,7 +492,7 @@ impl Lines<'_> {
         let load = if matched.rate_iops.is_some() { "at the matched rate" } else { "at iodepth 1" };
         for row in &matched.rows {
             let late = (row.kept_up == Some(false)).then(|| "not kept up".to_owned());
-            let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+            let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
                 let metric = format!("{metric} {load}");
                 self.parted(
                     [workload, &row.stack, "", &metric],
@@ -500,7 +501,7 @@ impl Lines<'_> {
                     row.emulated.as_deref(),
                 );
             };
-            add("iops", Parts::of("value", "iops"), &row.iops);
+            add("iops", MetricParts::of("value", "iops"), &row.iops);
             latencies(&row.latency, &mut add);
             times("service time", row.service.as_ref(), &mut add);
         }
@@ -508,14 +509,14 @@ impl Lines<'_> {
 
     fn bill(&mut self, workload: &str, bill: &Bill) {
         for line in super::sheet::bill_lines(bill) {
-            let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+            let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
                 let about = [workload, &line.layer, &line.on, metric];
                 self.parted(about, parts.scope("bill"), figure, line.emulated.as_deref());
             };
             let [rate, latency] =
-                [Parts::of("ratio", "rate"), Parts::of("added", "latency").statistic("mean")];
+                [MetricParts::of("ratio", "rate"), MetricParts::of("added", "latency").statistic("mean")];
             add("bill ratio", rate.clone(), &noted(&line.ratio, reserve(line)));
-            add("bill of baseline", Parts::of("of_baseline", "rate"), &line.of_baseline);
+            add("bill of baseline", MetricParts::of("of_baseline", "rate"), &line.of_baseline);
             add("bill added latency", latency.clone(), &line.added_latency);
             for one in &line.directions {
                 let way = one.direction;
@@ -523,12 +524,12 @@ impl Lines<'_> {
                 add(&format!("bill ratio of {way}s"), rate.clone().way(way), &ratio);
                 add(&format!("bill added {way} latency"), latency.clone().way(way), &one.added_latency);
             }
-            add("bill added cpu per io", Parts::of("added", "cpu per io"), &line.added_cpu);
+            add("bill added cpu per io", MetricParts::of("added", "cpu per io"), &line.added_cpu);
         }
     }
 
-    fn row(&mut self, workload: &str, row: &Row) {
-        let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+    fn row(&mut self, workload: &str, row: &StackRow) {
+        let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
             self.parted([workload, &row.stack, "", metric], parts, figure, row.emulated.as_deref());
         };
         let whole = [
@@ -537,7 +538,7 @@ impl Lines<'_> {
             ("durable throughput", row.durable_bytes_per_s.as_ref()),
         ];
         for (metric, figure) in whole {
-            figure.into_iter().for_each(|figure| add(metric, Parts::of("value", metric), figure));
+            figure.into_iter().for_each(|figure| add(metric, MetricParts::of("value", metric), figure));
         }
         for one in &row.directions {
             let way = one.direction;
@@ -547,11 +548,11 @@ impl Lines<'_> {
                 ("durable throughput", one.durable_bytes_per_s.as_ref()),
             ];
             for (metric, figure) in all.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
-                add(&format!("{way} {metric}"), Parts::of("value", metric).way(way), figure);
+                add(&format!("{way} {metric}"), MetricParts::of("value", metric).way(way), figure);
             }
         }
         latencies(&row.latency, &mut add);
-        let named = |metric: &str| Parts::of("value", metric);
+        let named = |metric: &str| MetricParts::of("value", metric);
         for (metric, figure) in
             [("cpu per io of host and guest", &row.cpu), ("cpu per io of the place", &row.cpu_place)]
         {
@@ -571,7 +572,7 @@ impl Lines<'_> {
         if let Some(one) = &row.runs {
             for (statistic, value) in [("best", one.best), ("median", one.median), ("mean", one.mean)] {
                 let counted = (one.runs, SampleUnit::Runs);
-                let figure = Figure::bare(value, one.unit, counted, "single runs have no interval");
+                let figure = MeasuredFigure::bare(value, one.unit, counted, "single runs have no interval");
                 let parts = named("single runs").statistic(statistic);
                 add(&format!("{statistic} of single runs"), parts, &figure);
             }
@@ -601,10 +602,10 @@ impl Lines<'_> {
     /// percentiles that no other line has.
     fn published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
-        let mut add = |against: &str, kind: &'static str, figure: &Figure| {
+        let mut add = |against: &str, kind: &'static str, figure: &MeasuredFigure| {
             let of = if against.is_empty() { "" } else { " of" };
             let metric = format!("{kind}{of} {}", one.metric_said());
-            let parts = Parts::named(kind, &one.metric.to_string());
+            let parts = MetricParts::named(kind, &one.metric.to_string());
             self.parted([&one.workload, &one.stack, against, &metric], parts, figure, emulated);
         };
         add("", "published", &told(&one.published, &format!("printed {}", one.printed)));
@@ -621,17 +622,23 @@ impl Lines<'_> {
     }
 
     /// `about`: workload, stack, against, metric, which is its quantity.
-    fn figure(&mut self, about: [&str; 4], figure: &Figure, emulated: Option<&str>) {
-        self.parted(about, Parts::of("value", about[3]), figure, emulated);
+    fn figure(&mut self, about: [&str; 4], figure: &MeasuredFigure, emulated: Option<&str>) {
+        self.parted(about, MetricParts::of("value", about[3]), figure, emulated);
     }
 
     /// The same of a metric that is made of parts.
-    fn parted(&mut self, about: [&str; 4], parts: Parts, figure: &Figure, emulated: Option<&str>) {
+    fn parted(
+        &mut self,
+        about: [&str; 4],
+        parts: MetricParts,
+        figure: &MeasuredFigure,
+        emulated: Option<&str>,
+    ) {
         let [state, value, unit, low, high, n, of, note] = fields(figure);
         let [workload, stack, against, metric] = about.map(String::from);
         let emulated = emulated.unwrap_or_default().to_owned();
         let run = self.run.to_owned();
-        let Parts { kind, quantity, direction, statistic, scope } = parts;
+        let MetricParts { kind, quantity, direction, statistic, scope } = parts;
         self.record(
             &[run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated],
             &[kind.to_owned(), quantity, direction, statistic, scope],
@@ -661,38 +668,38 @@ fn is_formula(text: &str) -> bool {
 }
 
 /// Adds a metric with its parts.
-type Add<'a> = dyn FnMut(&str, Parts, &Figure) + 'a;
+type Add<'a> = dyn FnMut(&str, MetricParts, &MeasuredFigure) + 'a;
 
 /// A line a figure of each direction.
-fn latencies(latencies: &[Latency], add: &mut Add) {
+fn latencies(latencies: &[LatencyFigures], add: &mut Add) {
     for latency in latencies {
         let way = latency.direction;
         for (name, figure) in latency.figures() {
-            let parts = Parts::of("value", "latency").way(way).statistic(&name);
+            let parts = MetricParts::of("value", "latency").way(way).statistic(&name);
             add(&format!("{way} latency {name}"), parts, figure);
         }
     }
 }
 
 /// The same of what has no direction.
-fn times(name: &str, times: Option<&Latency>, add: &mut Add) {
+fn times(name: &str, times: Option<&LatencyFigures>, add: &mut Add) {
     for (part, figure) in times.iter().flat_map(|times| times.figures()) {
-        add(&format!("{name} {part}"), Parts::of("value", name).statistic(&part), figure);
+        add(&format!("{name} {part}"), MetricParts::of("value", name).statistic(&part), figure);
     }
 }
 
 /// With what weakens its conclusion in its note.
-fn noted(figure: &Figure, note: Option<String>) -> Figure {
+fn noted(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
     match (note, figure) {
-        (Some(note), Figure::Known { .. }) => figure.clone().cautioned(Some(note)),
+        (Some(note), MeasuredFigure::Known { .. }) => figure.clone().cautioned(Some(note)),
         _ => figure.clone(),
     }
 }
 
 /// The same before the reason why it has no interval.
-fn told(figure: &Figure, note: &str) -> Figure {
+fn told(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
     match figure {
-        Figure::Known { interval: Interval::Missing { missing }, .. } => {
+        MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => {
             let missing = format!("{note}; {missing}");
             figure.with_interval(Some(&Interval::Missing { missing }))
         }
@@ -721,19 +728,21 @@ fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
 }
 
 /// The knee as a figure: its bounds are those of the points that are not told apart from it.
-fn knee(sweep: &SweepFindings, stack: &StackCurve) -> Figure {
+fn knee(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     match &stack.knee.place {
-        Place::Inside { at, not_told_apart, .. } => {
+        KneePosition::Inside { at, not_told_apart, .. } => {
             let all = || not_told_apart.iter().chain([at]).map(|at| at.value as f64);
             let interval = Interval::between(all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
             let n = stack.points.len() as u64;
-            Figure::known(at.value as f64, sweep.unit, (n, SampleUnit::Points), interval)
+            MeasuredFigure::known(at.value as f64, sweep.unit, (n, SampleUnit::Points), interval)
         }
-        Place::Edge { .. } | Place::None { .. } => Figure::missing(&stack.knee.sentence),
+        KneePosition::Edge { .. } | KneePosition::None { .. } => {
+            MeasuredFigure::missing(&stack.knee.sentence)
+        }
     }
 }
 
-fn fields(figure: &Figure) -> [String; 8] {
+fn fields(figure: &MeasuredFigure) -> [String; 8] {
     let absent = |state: &str, reason: &str| {
         let mut fields: [String; 8] = Default::default();
         fields[0] = state.into();
@@ -741,7 +750,7 @@ fn fields(figure: &Figure) -> [String; 8] {
         fields
     };
     match figure {
-        Figure::Known { value, unit, n, of, interval, caution } => {
+        MeasuredFigure::Known { value, unit, n, of, interval, caution } => {
             let (low, high, missing) = match interval {
                 Interval::Bounds { low, high, .. } => (low.to_string(), high.to_string(), None),
                 Interval::Missing { missing } => (String::new(), String::new(), Some(missing.clone())),
@@ -758,7 +767,7 @@ fn fields(figure: &Figure) -> [String; 8] {
                 note,
             ]
         }
-        Figure::Failed { reason } => absent("failed", reason),
-        Figure::Missing { reason } => absent("missing", reason),
+        MeasuredFigure::Failed { reason } => absent("failed", reason),
+        MeasuredFigure::Missing { reason } => absent("missing", reason),
     }
 }

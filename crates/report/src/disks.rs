@@ -1,12 +1,12 @@
 //! Disks of guests and what layers made, as they were read back before measuring.
 
-use super::table::Table;
+use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::GuestDisk;
 use std::collections::BTreeMap;
 
 /// Disks of guests as they really are, a row each; `None` where there are none.
-pub(super) fn table(findings: &Findings) -> Option<Table> {
+pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let mut disks: Vec<&GuestDisk> = Vec::new();
     for disk in findings.places.iter().flat_map(|place| &place.disks) {
         // Every visit reads them anew.
@@ -17,7 +17,7 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     if disks.is_empty() {
         return None;
     }
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.push("disk of a guest", 0, disks.iter().map(|disk| disk.stack.clone()).collect());
     table.push("attach", 0, disks.iter().map(|disk| disk.attach.clone()).collect());
     if disks.iter().any(|disk| disk.qemu.contains_key("server")) {

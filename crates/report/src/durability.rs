@@ -1,18 +1,18 @@
 //! Durability trials: a row a stack and kind of kill, what is concluded, and blocks that were not kept.
 
-use super::table::Table;
-use super::verdicts::Said;
+use super::table::TextTable;
+use super::verdicts::VerdictSentence;
 use iotax_analysis::Findings;
 use iotax_analysis::durability::known_share;
 use iotax_analysis::findings::durability::DurabilityRow;
 
 /// The trials as a table; `None` where there are none.
-pub(super) fn table(findings: &Findings) -> Option<Table> {
+pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let rows = rows(findings);
     if rows.is_empty() {
         return None;
     }
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&DurabilityRow) -> String| rows.iter().map(cell).collect::<Vec<_>>();
     table.push("durability of", 0, cells(&named));
     table.push("killed", 0, cells(&|row| row.kill.to_owned()));
@@ -46,9 +46,12 @@ fn named(row: &DurabilityRow) -> String {
 }
 
 /// What is concluded, a sentence a row.
-pub(super) fn sentences(findings: &Findings) -> Vec<Said> {
+pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     let class = |row: &DurabilityRow| if row.is_broken() { "cost" } else { "none" };
-    rows(findings).iter().map(|row| Said { class: class(row), text: row.sentence.clone() }).collect()
+    rows(findings)
+        .iter()
+        .map(|row| VerdictSentence { class: class(row), text: row.sentence.clone() })
+        .collect()
 }
 
 /// Some of the blocks that were not kept.

@@ -1,9 +1,9 @@
 //! Stacks against what their drives could do: a row a stack and source of the drives' figures.
 
 use super::number::{Shown, share};
-use super::table::{PartRow, Table};
+use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::efficiency::{By, DirectionEfficiency, Efficiency};
-use iotax_analysis::findings::{Figure, WorkloadFindings};
+use iotax_analysis::findings::{MeasuredFigure, WorkloadFindings};
 
 /// Above the section.
 pub(super) const TITLE: &str = "Against what the drives could do";
@@ -25,19 +25,20 @@ pub(super) fn legend(workload: &WorkloadFindings) -> String {
 }
 
 /// `None` where nothing is known of the drives.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
-    let lines: Vec<Line> =
-        workload.efficiency.iter().flat_map(|one| Line::all(one, &one.directions)).collect();
+pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
+    let lines: Vec<EfficiencyLine> =
+        workload.efficiency.iter().flat_map(|one| EfficiencyLine::all(one, &one.directions)).collect();
     if lines.is_empty() {
         return None;
     }
-    let mut table = Table::default();
-    let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
+    let mut table = TextTable::default();
+    let cells = |cell: &dyn Fn(&EfficiencyLine) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let whole = |cell: &dyn Fn(&Efficiency) -> String| {
-        let cell = |line: &Line| if line.direction.is_none() { cell(line.whole) } else { String::new() };
+        let cell =
+            |line: &EfficiencyLine| if line.direction.is_none() { cell(line.whole) } else { String::new() };
         cells(&cell)
     };
-    let of = |figure: Option<&Figure>| figure.map_or_else(String::new, |figure| share(figure).cell());
+    let of = |figure: Option<&MeasuredFigure>| figure.map_or_else(String::new, |figure| share(figure).cell());
     table.push("stack", 0, cells(&|line| line.name()));
     table.push("of its drives", 0, cells(&|line| share(line.share()).cell()));
     if workload.efficiency.iter().any(|one| one.published.is_some()) {
@@ -57,7 +58,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
 }
 
 /// A line of the table: a stack, or below it one direction of a mix.
-type Line<'a> = PartRow<'a, Efficiency, DirectionEfficiency>;
+type EfficiencyLine<'a> = PartRow<'a, Efficiency, DirectionEfficiency>;
 
 impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
     fn name(&self) -> String {
@@ -68,15 +69,15 @@ impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
         }
     }
 
-    fn share(&self) -> &Figure {
+    fn share(&self) -> &MeasuredFigure {
         self.direction.map_or(&self.whole.share, |direction| &direction.share)
     }
 
-    fn could(&self) -> &Figure {
+    fn could(&self) -> &MeasuredFigure {
         self.direction.map_or(&self.whole.could, |direction| &direction.could)
     }
 
-    fn of_all(&self) -> Option<&Figure> {
+    fn of_all(&self) -> Option<&MeasuredFigure> {
         self.direction.map_or(self.whole.of_all.as_ref(), |direction| direction.of_all.as_ref())
     }
 }
@@ -120,8 +121,9 @@ mod tests {
     fn reads_and_writes_of_a_mix_are_lines_below_their_stack() {
         let mut workload = findings(&twin::arrays()).workloads.remove(2);
         workload.efficiency.retain(|one| one.stack == "raid5" && one.by.word() == "rated");
-        let figure =
-            |value, unit| Figure::bare(value, unit, (1, SampleUnit::Ratings), "a rating has no interval");
+        let figure = |value, unit| {
+            MeasuredFigure::bare(value, unit, (1, SampleUnit::Ratings), "a rating has no interval")
+        };
         let one = &mut workload.efficiency[0];
         // 5,000 reads and 5,000 writes a second of five drives that read 20k and write 10k.
         (one.could, one.share) = (figure(28_571.4, "1/s"), figure(0.35, "1"));

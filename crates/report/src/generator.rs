@@ -2,9 +2,9 @@
 
 use super::number::Shown;
 use super::sheet::marked;
-use super::table::Table;
+use super::table::TextTable;
 use iotax_analysis::Findings;
-use iotax_analysis::findings::{GeneratorReport, Row, WorkloadFindings};
+use iotax_analysis::findings::{GeneratorReport, StackRow, WorkloadFindings};
 use iotax_stats::round::three_digits;
 
 /// Above the table.
@@ -21,14 +21,14 @@ pub(super) fn is_doubted(findings: &Findings) -> bool {
 }
 
 /// A row a stack; `None` where nothing of it was recorded.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
+pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let rows = &workload.rows;
     if rows.iter().all(|row| row.generator.user_share.is_none()) {
         return None;
     }
-    let mut table = Table::of("load generator");
+    let mut table = TextTable::of("load generator");
     let cells = |cell: &dyn Fn(&GeneratorReport) -> String| {
-        rows.iter().map(|row: &Row| cell(&row.generator)).collect::<Vec<_>>()
+        rows.iter().map(|row: &StackRow| cell(&row.generator)).collect::<Vec<_>>()
     };
     table.push("generator", 0, rows.iter().map(marked).collect());
     table.push("own/IO", 0, cells(&|one| Shown::of(&one.cpu_user).cell()));
@@ -36,7 +36,9 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     table.push("own code", 1, cells(&|one| percent(one.user_share)));
     table.push("kernel", 4, cells(&|one| percent(one.kernel_share)));
     if rows.iter().any(|row| row.generator.reap_gap.is_some()) {
-        let looks = |pick: fn(&iotax_analysis::findings::Latency) -> &iotax_analysis::findings::Figure| {
+        let looks = |pick: fn(
+            &iotax_analysis::findings::LatencyFigures,
+        ) -> &iotax_analysis::findings::MeasuredFigure| {
             cells(&|one| {
                 one.reap_gap.as_ref().map_or_else(|| "-".to_owned(), |gap| Shown::of(pick(gap)).cell())
             })

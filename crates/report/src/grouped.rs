@@ -1,7 +1,7 @@
 //! Conclusions of many stacks that differ in figures only, as one sentence: a grid of cells would else say the same a dozen
 //! times. Each stack keeps its own figures in the table beside it, and its own sentence in JSON.
 
-use super::verdicts::Said;
+use super::verdicts::VerdictSentence;
 use iotax_analysis::who as who_against;
 use iotax_stats::Phrase;
 
@@ -33,12 +33,12 @@ impl One<'_> {
 }
 
 /// In their order; many of a kind stand where the first of them would. Each is a stack, or a state.
-pub(super) fn sentences(all: &[One], noun: &str) -> Vec<Said> {
+pub(super) fn sentences(all: &[One], noun: &str) -> Vec<VerdictSentence> {
     sized(all, noun).into_iter().map(|(said, _)| said).collect()
 }
 
 /// The same, each with the size of the largest of its figures.
-pub(super) fn sized(all: &[One], noun: &str) -> Vec<(Said, f64)> {
+pub(super) fn sized(all: &[One], noun: &str) -> Vec<(VerdictSentence, f64)> {
     let mut kinds: Vec<Vec<&One>> = Vec::new();
     for one in all {
         match kinds.iter_mut().find(|kind| kind[0].is_like(one)) {
@@ -47,7 +47,7 @@ pub(super) fn sized(all: &[One], noun: &str) -> Vec<(Said, f64)> {
         }
     }
     let few = |class: &str| if ["open", "absent"].contains(&class) { FEW_OPEN } else { FEW };
-    let alone = |one: &&One| Said { class: one.class, text: one.sentence.to_owned() };
+    let alone = |one: &&One| VerdictSentence { class: one.class, text: one.sentence.to_owned() };
     let said = |kind: &Vec<&One>| match kind.len() {
         many if many >= few(kind[0].class) => {
             let size = kind.iter().map(|one| one.phrase.size()).fold(0.0, f64::max);
@@ -58,7 +58,7 @@ pub(super) fn sized(all: &[One], noun: &str) -> Vec<(Said, f64)> {
     kinds.iter().flat_map(said).collect()
 }
 
-fn joint(kind: &[&One], all: &[One], noun: &str) -> Said {
+fn joint(kind: &[&One], all: &[One], noun: &str) -> VerdictSentence {
     let first = kind[0];
     let others: Vec<&str> = all
         .iter()
@@ -76,7 +76,7 @@ fn joint(kind: &[&One], all: &[One], noun: &str) -> Said {
     };
     let phrases: Vec<(&str, &Phrase)> = kind.iter().map(|one| (one.stack, one.phrase)).collect();
     let who = who_against(&who, first.against, first.emulated);
-    Said { class: first.class, text: format!("{who}: {}", Phrase::joint(&phrases)) }
+    VerdictSentence { class: first.class, text: format!("{who}: {}", Phrase::joint(&phrases)) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Runs whose names and texts were written by somebody who means ill: nothing of them acts in any form of any report.
 
-use super::{ALL, Page, against};
+use super::{ALL, PageContext, against};
 use iotax_analysis::against::against as held_against;
-use iotax_analysis::findings::against::Limits;
+use iotax_analysis::findings::against::RegressionLimits;
 use iotax_analysis::{Findings, RunData, findings, twin};
 use iotax_units::harmless::acts;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-const LIMITS: Limits = Limits { rate: Some(0.05), latency: None, cpu: None };
+const LIMITS: RegressionLimits = RegressionLimits { rate: Some(0.05), latency: None, cpu: None };
 
 /// What is put around a name.
 const BEFORE: &str = "=cmd|' /C calc'!A0";
@@ -186,7 +186,7 @@ fn check_every_form(found: &[Findings]) {
     for renderer in ALL {
         let widths = if renderer.name == "terminal" { vec![40, 200] } else { vec![80] };
         for width in widths {
-            check(renderer.name, &(renderer.render)(found, &Page { width }));
+            check(renderer.name, &(renderer.render)(found, &PageContext { width }));
         }
     }
 }
@@ -216,7 +216,7 @@ fn hostile_names_do_nothing_where_runs_are_held_against_each_other() {
     for (old, new) in pairs {
         let found = held_against(&of_hostile_names(old), &of_hostile_names(new), LIMITS).unwrap();
         for renderer in against::ALL {
-            check(renderer.name, &(renderer.render)(&found, &Page { width: 80 }));
+            check(renderer.name, &(renderer.render)(&found, &PageContext { width: 80 }));
         }
     }
 }

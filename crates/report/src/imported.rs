@@ -1,20 +1,20 @@
 //! What was imported: a table a load, a row a system; results that are no I/O in tables of their own; the files behind them.
 
 use super::number::{Shown, UNRESOLVED, share};
-use super::table::Table;
+use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::imported::{
     Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedFindings, ImportedPercentile,
     ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };
-use iotax_analysis::findings::{Figure, SampleUnit};
+use iotax_analysis::findings::{MeasuredFigure, SampleUnit};
 use iotax_units::{counted, distinct, show_bytes};
 use std::collections::BTreeSet;
 
 /// A table with its title and what is said of it.
-pub(super) struct Section {
+pub(super) struct ImportedSection {
     pub(super) title: String,
-    pub(super) table: Table,
+    pub(super) table: TextTable,
     pub(super) lines: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ const MOST_FILES: usize = 20;
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// All tables.
-pub(super) fn sections(findings: &Findings) -> Vec<Section> {
+pub(super) fn sections(findings: &Findings) -> Vec<ImportedSection> {
     let Some(found) = &findings.imported else { return Vec::new() };
     found.workloads.iter().map(of_load).chain(found.others.iter().map(of_other)).collect()
 }
@@ -34,8 +34,8 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
 /// A column of figures of a row.
 type Pick = fn(&ImportedRow) -> &ImportedFigure;
 
-fn of_load(one: &ImportedWorkload) -> Section {
-    let mut table = Table::default();
+fn of_load(one: &ImportedWorkload) -> ImportedSection {
+    let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
     table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
     let columns: [(&str, u8, Pick); 3] = [
@@ -44,7 +44,7 @@ fn of_load(one: &ImportedWorkload) -> Section {
         ("mean", 4, |row| &row.mean),
     ];
     for (at, (head, rank, pick)) in columns.into_iter().enumerate() {
-        if one.rows.iter().any(|row| matches!(pick(row).figure, Figure::Known { .. })) {
+        if one.rows.iter().any(|row| matches!(pick(row).figure, MeasuredFigure::Known { .. })) {
             table.push(head, rank, cells(&|row| Shown::of(&pick(row).figure).cell()));
         }
         if at == 0 && one.rows.iter().any(|row| row.comparison.is_some()) {
@@ -57,11 +57,11 @@ fn of_load(one: &ImportedWorkload) -> Section {
         }
     }
     table.push("runs", 6, cells(&|row| row.runs.to_string()));
-    Section { title: one.subject.clone(), table, lines: one.sentences.clone() }
+    ImportedSection { title: one.subject.clone(), table, lines: one.sentences.clone() }
 }
 
-fn of_other(one: &OtherResult) -> Section {
-    let mut table = Table::default();
+fn of_other(one: &OtherResult) -> ImportedSection {
+    let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&OtherRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
     table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
     table.push(if one.unit.is_empty() { "value" } else { &one.unit }, 0, cells(&value));
@@ -74,7 +74,7 @@ fn of_other(one: &OtherResult) -> Section {
         Better::Higher => "more is better",
         Better::Lower => "less is better",
     };
-    Section { title: format!("{}, {better}", one.name), table, lines: one.sentences.clone() }
+    ImportedSection { title: format!("{}, {better}", one.name), table, lines: one.sentences.clone() }
 }
 
 /// As it was printed, or the mean with its interval.
@@ -83,7 +83,7 @@ fn value(row: &OtherRow) -> String {
         None => format!("{} ?", six_digits(row.value)),
         Some([low, high]) => {
             let interval = iotax_analysis::findings::Interval::between(low, high);
-            let figure = Figure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
+            let figure = MeasuredFigure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
             Shown::of(&figure).cell()
         }
     }
@@ -121,7 +121,7 @@ fn at(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentile> {
 /// One value, or from the least of the runs to the most: percentiles of several runs are not averaged.
 fn percentile(one: Option<&ImportedPercentile>) -> String {
     let Some(one) = one else { return "-".to_owned() };
-    let shown = |ns: f64| Shown::of(&Figure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell();
+    let shown = |ns: f64| Shown::of(&MeasuredFigure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell();
     let bare = |ns: f64| shown(ns).replace(" ?", "");
     match one.least_ns == one.most_ns {
         true if one.most_ns == 0.0 => "0".to_owned(),

@@ -1,12 +1,12 @@
 //! The findings for programs. Fields are only ever added within a version.
 
-use super::{Page, Renderer};
+use super::{PageContext, ReportRenderer};
 use iotax_analysis::Findings;
 use iotax_units::harmless;
 use serde::Serialize;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
+pub const RENDERER: ReportRenderer = ReportRenderer { name: "json", endings: &["json"], render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-findings";
@@ -14,7 +14,7 @@ pub const FORMAT: &str = "iotax-findings";
 pub const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ReportDocument<'a> {
     format: &'static str,
     version: u32,
     #[serde(flatten)]
@@ -22,9 +22,11 @@ struct Document<'a> {
 }
 
 /// One run is a document, several are an array of documents.
-fn render(findings: &[Findings], _page: &Page) -> String {
-    let documents: Vec<Document> =
-        findings.iter().map(|findings| Document { format: FORMAT, version: VERSION, findings }).collect();
+fn render(findings: &[Findings], _page: &PageContext) -> String {
+    let documents: Vec<ReportDocument> = findings
+        .iter()
+        .map(|findings| ReportDocument { format: FORMAT, version: VERSION, findings })
+        .collect();
     match documents.as_slice() {
         [document] => written(document),
         documents => written(documents),

@@ -43,29 +43,29 @@ use iotax_analysis::Findings;
 
 /// What a renderer may know about where its text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct PageContext {
     /// Columns of the terminal; at least 40 are used.
     pub width: usize,
 }
 
-impl Default for Page {
+impl Default for PageContext {
     fn default() -> Self {
-        Page { width: 80 }
+        PageContext { width: 80 }
     }
 }
 
 /// A form of report.
-pub struct Renderer {
+pub struct ReportRenderer {
     /// `--format NAME`.
     pub name: &'static str,
     /// Endings of the files it is written to, without a dot and in small letters; the usual one first.
     pub endings: &'static [&'static str],
     /// Makes the text of one run or of several, in the order given.
-    pub render: fn(&[Findings], &Page) -> String,
+    pub render: fn(&[Findings], &PageContext) -> String,
 }
 
 /// All of them.
-pub const ALL: &[&Renderer] =
+pub const ALL: &[&ReportRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
 
 /// The text as a sentence begins.
@@ -75,6 +75,6 @@ fn capital(text: &str) -> String {
 }
 
 /// The renderer of that name.
-pub fn by_name(name: &str) -> Option<&'static Renderer> {
+pub fn by_name(name: &str) -> Option<&'static ReportRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

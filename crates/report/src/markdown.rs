@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, capital, crowd, disks, durability, efficiency, generator, imported, matrix, probes,
-    published, ratios, sheet, states, sweep, verdicts, verification,
+    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator, imported, matrix,
+    probes, published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;
@@ -12,9 +12,10 @@ use iotax_analysis::findings::{Bill, PlaceReport, WorkloadFindings};
 use iotax_units::{counted, show_time};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
+pub const RENDERER: ReportRenderer =
+    ReportRenderer { name: "markdown", endings: &["md", "markdown"], render };
 
-fn render(findings: &[Findings], _page: &Page) -> String {
+fn render(findings: &[Findings], _page: &PageContext) -> String {
     findings.iter().map(render_one).collect::<Vec<_>>().join("\n")
 }
 
@@ -104,7 +105,7 @@ fn trials(findings: &Findings) -> String {
 
 /// What was imported.
 fn of_others(findings: &Findings) -> String {
-    let section = |one: imported::Section| {
+    let section = |one: imported::ImportedSection| {
         format!("## {}\n\n{}\n{}", escaped(&one.title), one.table.markdown(), list("", one.lines))
     };
     let mut out: String = imported::sections(findings).into_iter().map(section).collect();

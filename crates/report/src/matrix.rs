@@ -4,14 +4,14 @@
 use super::number::{Shown, share};
 use super::probes;
 use super::sheet;
-use super::table::Table;
+use super::table::TextTable;
 use iotax_analysis::Findings;
-use iotax_analysis::findings::{Place, Row, WorkloadFindings};
+use iotax_analysis::findings::{Place, StackRow, WorkloadFindings};
 use iotax_units::distinct;
 
 /// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.
 /// Points of sweeps stand in theirs; a table that the scenario asks for takes its place.
-pub(super) fn table(findings: &Findings) -> Option<Table> {
+pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     if !findings.tables.is_empty() {
         return None;
     }
@@ -22,11 +22,12 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
         findings.workloads.iter().filter(|workload| workload.sweep.is_none()).collect();
     let is_apart = |first: &&&WorkloadFindings| first.rows.len() > 1 && first.bill.is_none();
     let first = workloads.first().filter(|_| workloads.len() > 1).filter(is_apart)?;
-    let lines: Vec<Line> = first.rows.iter().enumerate().flat_map(|(at, row)| Line::of(at, row)).collect();
-    let loads: Vec<Load> = workloads.iter().copied().flat_map(Load::of).collect();
-    let mut table = Table::default();
+    let lines: Vec<MatrixLine> =
+        first.rows.iter().enumerate().flat_map(|(at, row)| MatrixLine::of(at, row)).collect();
+    let loads: Vec<MatrixLoad> = workloads.iter().copied().flat_map(MatrixLoad::of).collect();
+    let mut table = TextTable::default();
     if loads.len() > MOST_COLUMNS && loads.len() > lines.len() {
-        table.push("load", 0, loads.iter().map(Load::row).collect());
+        table.push("load", 0, loads.iter().map(MatrixLoad::row).collect());
         let baseline = first.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
         for line in &lines {
             let head = match line.is_share {
@@ -49,22 +50,22 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
 const MOST_COLUMNS: usize = 7;
 
 /// A workload, or the reads or writes of a mix.
-pub(super) struct Load<'a> {
+pub(super) struct MatrixLoad<'a> {
     pub(super) workload: &'a WorkloadFindings,
     pub(super) way: Option<&'static str>,
 }
 
-impl<'a> Load<'a> {
+impl<'a> MatrixLoad<'a> {
     /// The whole, then its directions.
-    pub(super) fn of(workload: &'a WorkloadFindings) -> Vec<Load<'a>> {
+    pub(super) fn of(workload: &'a WorkloadFindings) -> Vec<MatrixLoad<'a>> {
         let ways = workload.rows.iter().find(|row| !row.directions.is_empty());
         let ways = ways.iter().flat_map(|row| &row.directions).map(|one| Some(one.direction));
-        std::iter::once(None).chain(ways).map(|way| Load { workload, way }).collect()
+        std::iter::once(None).chain(ways).map(|way| MatrixLoad { workload, way }).collect()
     }
 
     /// With what a probe counts, where its figures have no unit.
     pub(super) fn named(&self) -> String {
-        let Load { workload, way } = self;
+        let MatrixLoad { workload, way } = self;
         let counted = workload.probe.as_ref().filter(|_| workload.rate_unit == "1/s");
         match (way, counted) {
             (Some(way), _) => format!("{}, {way}s", workload.name),
@@ -86,7 +87,7 @@ pub(super) fn below(direction: &str) -> String {
 
 /// Networks of places, each with each: for every probe a row for each place that it runs in, and a column for each that answers;
 /// and how good each figure is among those of its probe, from 0 to 1. `None` of a single pair.
-pub(super) fn network(findings: &Findings) -> Option<(Table, Vec<Vec<Option<f64>>>)> {
+pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<f64>>>)> {
     let first = findings.workloads.first()?;
     let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
     if ends.len() < 2 || ends.len() < first.rows.len() {
@@ -104,21 +105,21 @@ pub(super) fn network(findings: &Findings) -> Option<(Table, Vec<Vec<Option<f64>
     let (from, to) = (of(|[from, _]| from), of(|[_, to]| to));
     let lines =
         || findings.workloads.iter().flat_map(|workload| from.iter().map(move |from| (workload, *from)));
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     table.push("from", 0, lines().map(|(workload, from)| format!("{} from {from}", workload.name)).collect());
     let mut heat = Vec::new();
     for to in &to {
-        let rows: Vec<(&WorkloadFindings, Option<&Row>)> = lines()
+        let rows: Vec<(&WorkloadFindings, Option<&StackRow>)> = lines()
             .map(|(workload, from)| {
                 (workload, found(workload, if is_received(workload) { [to, from] } else { [from, to] }))
             })
             .collect();
-        let cell = |(workload, row): &(&WorkloadFindings, Option<&Row>)| {
-            let mark = |row: &Row| if row.emulated.is_some() { " ~" } else { "" };
+        let cell = |(workload, row): &(&WorkloadFindings, Option<&StackRow>)| {
+            let mark = |row: &StackRow| if row.emulated.is_some() { " ~" } else { "" };
             row.map_or("-".to_owned(), |row| cell_of(workload, row) + mark(row))
         };
         table.push(&format!("to {to}"), 0, rows.iter().map(cell).collect());
-        let share = |(workload, row): &(&WorkloadFindings, Option<&Row>)| {
+        let share = |(workload, row): &(&WorkloadFindings, Option<&StackRow>)| {
             let values = workload.rows.iter().filter_map(|row| sheet::rate(workload, row).value());
             // Of a time the least is the best.
             let good = |value: f64| if workload.rate_unit == "ns" { 1.0 / value } else { value };
@@ -131,30 +132,30 @@ pub(super) fn network(findings: &Findings) -> Option<(Table, Vec<Vec<Option<f64>
 }
 
 /// The row of the network between two places.
-fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a Row> {
+fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a StackRow> {
     workload.rows.iter().find(|row| row.ends.as_ref().is_some_and(|[from, to]| [from, to] == ends))
 }
 
 /// The rate of a row, with what it must not be read without.
-fn cell_of(workload: &WorkloadFindings, row: &Row) -> String {
+fn cell_of(workload: &WorkloadFindings, row: &StackRow) -> String {
     Shown::of(sheet::rate(workload, row)).cell() + &probes::loss(row)
 }
 
 /// A line of the table.
-struct Line {
+struct MatrixLine {
     name: String,
     stack: usize,
     is_share: bool,
 }
 
-impl Line {
-    fn of(stack: usize, row: &Row) -> Vec<Line> {
-        let value = Line { name: sheet::named(row), stack, is_share: false };
-        let share = Line { name: "  of the baseline".to_owned(), stack, is_share: true };
+impl MatrixLine {
+    fn of(stack: usize, row: &StackRow) -> Vec<MatrixLine> {
+        let value = MatrixLine { name: sheet::named(row), stack, is_share: false };
+        let share = MatrixLine { name: "  of the baseline".to_owned(), stack, is_share: true };
         if row.baseline { vec![value] } else { vec![value, share] }
     }
 
-    fn cell(&self, &Load { workload, way }: &Load) -> String {
+    fn cell(&self, &MatrixLoad { workload, way }: &MatrixLoad) -> String {
         let Some(row) = workload.rows.get(self.stack) else { return "-".to_owned() };
         let none = || "-".to_owned();
         if !self.is_share {

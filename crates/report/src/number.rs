@@ -1,6 +1,6 @@
 //! Figures as text: scaled to a unit that people read, with the digits that the interval allows.
 
-use iotax_analysis::findings::{Figure, Interval};
+use iotax_analysis::findings::{Interval, MeasuredFigure};
 use iotax_stats::Digits;
 pub(super) use iotax_stats::round::{Margin as Spread, three_digits};
 
@@ -23,15 +23,15 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    pub(super) fn of(figure: &Figure) -> Shown {
+    pub(super) fn of(figure: &MeasuredFigure) -> Shown {
         Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure)))
     }
 
-    fn by(figure: &Figure, digits: impl FnOnce(f64) -> Digits) -> Shown {
+    fn by(figure: &MeasuredFigure, digits: impl FnOnce(f64) -> Digits) -> Shown {
         match figure {
-            Figure::Known { value, .. } => Shown::Known(digits(*value)),
-            Figure::Failed { .. } => Shown::Failed,
-            Figure::Missing { .. } => Shown::Missing,
+            MeasuredFigure::Known { value, .. } => Shown::Known(digits(*value)),
+            MeasuredFigure::Failed { .. } => Shown::Failed,
+            MeasuredFigure::Missing { .. } => Shown::Missing,
         }
     }
 
@@ -60,29 +60,29 @@ impl Shown {
     }
 }
 
-fn unit_of(figure: &Figure) -> &'static str {
+fn unit_of(figure: &MeasuredFigure) -> &'static str {
     match figure {
-        Figure::Known { unit, .. } => unit,
+        MeasuredFigure::Known { unit, .. } => unit,
         _ => "",
     }
 }
 
 /// What is weak about a figure, or why it is not there.
-pub(super) fn remark(figure: &Figure) -> Option<&str> {
+pub(super) fn remark(figure: &MeasuredFigure) -> Option<&str> {
     match figure {
-        Figure::Known { interval: Interval::Missing { missing }, .. } => Some(missing),
-        Figure::Known { caution, .. } => caution.as_deref(),
-        Figure::Failed { reason } | Figure::Missing { reason } => Some(reason),
+        MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => Some(missing),
+        MeasuredFigure::Known { caution, .. } => caution.as_deref(),
+        MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason } => Some(reason),
     }
 }
 
 /// A ratio as a share of the baseline in percent: `93.88 +- 0.78 %`.
-pub(super) fn share(ratio: &Figure) -> Shown {
+pub(super) fn share(ratio: &MeasuredFigure) -> Shown {
     Shown::by(ratio, |value| Digits::share(value, ratio.bounds()))
 }
 
 /// A ratio as a change in percent: `-6.12 +- 0.78 %`.
-pub(super) fn change(ratio: &Figure) -> Shown {
+pub(super) fn change(ratio: &MeasuredFigure) -> Shown {
     let bounds = ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
     Shown::by(ratio, |value| Digits::change(value - 1.0, bounds))
 }
@@ -92,9 +92,9 @@ mod tests {
     use super::*;
     use iotax_analysis::findings::SampleUnit;
 
-    fn figure(value: f64, half: f64, unit: &'static str) -> Figure {
+    fn figure(value: f64, half: f64, unit: &'static str) -> MeasuredFigure {
         let interval = Interval::between(value - half, value + half);
-        Figure::known(value, unit, (20, SampleUnit::Rounds), interval)
+        MeasuredFigure::known(value, unit, (20, SampleUnit::Rounds), interval)
     }
 
     #[test]
@@ -112,8 +112,8 @@ mod tests {
         let lopsided = Interval::between(80_000.0, 190_000.0);
         let skewed = figure(91_234.0, 0.0, "ns").with_interval(Some(&lopsided));
         assert_eq!(Shown::of(&skewed).cell(), "91 (80 to 190) us");
-        assert_eq!(Shown::of(&Figure::missing("why")).cell(), "-");
-        assert_eq!(Shown::of(&Figure::Failed { reason: "why".into() }).cell(), "failed");
+        assert_eq!(Shown::of(&MeasuredFigure::missing("why")).cell(), "-");
+        assert_eq!(Shown::of(&MeasuredFigure::Failed { reason: "why".into() }).cell(), "failed");
     }
 
     #[test]

@@ -2,33 +2,33 @@
 
 use super::number::{Shown, share, three_digits};
 use super::sheet::marked;
-use super::table::Table;
-use iotax_analysis::findings::{Figure, NetworkRow, Row, ToolRuns, WorkloadFindings};
+use super::table::TextTable;
+use iotax_analysis::findings::{MeasuredFigure, NetworkRow, StackRow, ToolRuns, WorkloadFindings};
 use iotax_stats::Digits;
 
 /// ` (12 % lost)`: what a rate must not be read without; empty where little was lost.
-pub(super) fn loss(row: &Row) -> String {
+pub(super) fn loss(row: &StackRow) -> String {
     let lost = row.network.as_ref().and_then(NetworkRow::loses);
     lost.map_or_else(String::new, |lost| format!(" ({} % lost)", three_digits(100.0 * lost)))
 }
 
 /// A table with its title and its legend.
-pub(super) struct Section {
+pub(super) struct ProbeSection {
     /// Above it.
     pub(super) title: &'static str,
-    pub(super) table: Table,
+    pub(super) table: TextTable,
     /// Below it.
     pub(super) legend: &'static str,
 }
 
 /// Those that the workload has.
-pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = Section> {
-    let runs = runs(workload).map(|table| Section {
+pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = ProbeSection> {
+    let runs = runs(workload).map(|table| ProbeSection {
         title: "Runs of the tool",
         table,
         legend: "best, median and mean of single runs; the figure above, with its interval, is of whole rounds",
     });
-    let network = network(workload).map(|table| Section {
+    let network = network(workload).map(|table| ProbeSection {
         title: "Losses and CPU time of the network",
         table,
         legend: "sent, lost: datagrams, or requests by datagram; sent again: TCP segments; CPU here, there: of the threads or the program at \
@@ -38,8 +38,8 @@ pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = Sect
 }
 
 /// A row a stack; `None` where no tool ran.
-fn runs(workload: &WorkloadFindings) -> Option<Table> {
-    let mut table = Table::of("runs of the tool");
+fn runs(workload: &WorkloadFindings) -> Option<TextTable> {
+    let mut table = TextTable::of("runs of the tool");
     let cells = |cell: &dyn Fn(&ToolRuns) -> String| {
         workload.rows.iter().map(|row| row.runs.as_ref().map_or_else(|| "-".to_owned(), cell)).collect()
     };
@@ -58,15 +58,16 @@ fn runs(workload: &WorkloadFindings) -> Option<Table> {
 }
 
 /// A figure of a row, if it has that one.
-type OfNetwork = for<'a> fn(&'a Row, &'a NetworkRow) -> Option<&'a Figure>;
+type OfNetwork = for<'a> fn(&'a StackRow, &'a NetworkRow) -> Option<&'a MeasuredFigure>;
 
 /// A row a stack; `None` where no network was measured.
-fn network(workload: &WorkloadFindings) -> Option<Table> {
-    let mut table = Table::of("network");
+fn network(workload: &WorkloadFindings) -> Option<TextTable> {
+    let mut table = TextTable::of("network");
     table.push("network", 0, workload.rows.iter().map(marked).collect());
-    let mut add = |head: &str, rank: u8, shown: fn(&Figure) -> Shown, of: OfNetwork| {
+    let mut add = |head: &str, rank: u8, shown: fn(&MeasuredFigure) -> Shown, of: OfNetwork| {
         let figures = workload.rows.iter().map(|row| of(row, row.network.as_ref()?));
-        let cell = |figure: Option<&Figure>| figure.map_or_else(|| "-".to_owned(), |one| shown(one).cell());
+        let cell =
+            |figure: Option<&MeasuredFigure>| figure.map_or_else(|| "-".to_owned(), |one| shown(one).cell());
         table.push_known(head, rank, figures.map(cell).collect());
     };
     add("sent/s", 1, Shown::of, |_, one| one.sent.as_ref());

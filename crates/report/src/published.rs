@@ -1,9 +1,9 @@
 //! Figures that somebody published beside those that were measured: a table for each workload and metric, a row a stack.
 
 use super::number::{Shown, share};
-use super::table::Table;
+use super::table::TextTable;
 use iotax_analysis::Findings;
-use iotax_analysis::findings::Figure;
+use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::published::{PublishedFinding, PublishedFindings, RatioBeside};
 
 /// Above the section.
@@ -25,14 +25,14 @@ pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
 }
 
 /// A table for each workload and metric, with its title.
-pub(super) fn tables(findings: &Findings) -> Vec<(String, Table)> {
+pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
     let figures = findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();
     let title = |one: &PublishedFinding| format!("{}: {}", one.subject, one.metric_said());
     figures.chunk_by(|a, b| a.is_of_row(b)).map(|rows| (title(rows[0]), table(rows))).collect()
 }
 
-fn table(rows: &[&PublishedFinding]) -> Table {
-    let mut table = Table::default();
+fn table(rows: &[&PublishedFinding]) -> TextTable {
+    let mut table = TextTable::default();
     table.push("stack", 0, rows.iter().map(|one| name(one)).collect());
     // What compares stands first, where a narrow page still has room.
     if rows.iter().any(|one| one.ratio.is_some()) {
@@ -57,7 +57,7 @@ fn name(one: &PublishedFinding) -> String {
 /// As it was printed; a share stands in its own column.
 fn printed(one: &PublishedFinding) -> String {
     match one.published {
-        Figure::Known { .. } => one.printed.clone(),
+        MeasuredFigure::Known { .. } => one.printed.clone(),
         _ => "-".to_owned(),
     }
 }

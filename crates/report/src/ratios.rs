@@ -2,14 +2,14 @@
 //! measured and as published.
 
 use super::number::{Shown, share};
-use super::table::Table;
+use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use iotax_stats::alike;
 use iotax_units::distinct;
 
 /// Each with its title and what is to be known beside it.
-pub(super) fn tables(findings: &Findings) -> Vec<(String, Table, Vec<String>)> {
+pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable, Vec<String>)> {
     findings.tables.iter().map(|asked| (title(asked), table(asked), remarks(asked))).collect()
 }
 
@@ -29,9 +29,9 @@ fn title(asked: &RatioTable) -> String {
     format!("{name}{}{of}", metrics.join(", "))
 }
 
-fn table(asked: &RatioTable) -> Table {
-    let lines: Vec<Line> = asked.rows.iter().flat_map(|row| Line::of(asked, row)).collect();
-    let mut table = Table::default();
+fn table(asked: &RatioTable) -> TextTable {
+    let lines: Vec<RatioLine> = asked.rows.iter().flat_map(|row| RatioLine::of(asked, row)).collect();
+    let mut table = TextTable::default();
     table.push("load", 0, lines.iter().map(|line| line.name.clone()).collect());
     for (at, column) in asked.columns.iter().enumerate() {
         let is_base = asked.percent_of.as_ref() == Some(&column.head);
@@ -47,31 +47,31 @@ fn head(column: &RatioColumn) -> String {
 
 /// What a line shows of its row.
 #[derive(Clone, Copy, PartialEq)]
-enum What {
+enum RatioContent {
     Value,
     Share,
     Published,
 }
 
-struct Line<'a> {
+struct RatioLine<'a> {
     name: String,
     row: &'a RatioRow,
-    what: What,
+    what: RatioContent,
 }
 
-impl<'a> Line<'a> {
-    fn of(asked: &RatioTable, row: &'a RatioRow) -> Vec<Line<'a>> {
-        let line = |name: String, what| Line { name, row, what };
+impl<'a> RatioLine<'a> {
+    fn of(asked: &RatioTable, row: &'a RatioRow) -> Vec<RatioLine<'a>> {
+        let line = |name: String, what| RatioLine { name, row, what };
         // Reads and writes of a mix are below its whole.
         let (name, below) = match row.direction {
             Some(direction) => (format!("  {direction}s"), "    "),
             None => (row.workload.clone(), "  "),
         };
-        let mut lines = vec![line(name, What::Value)];
+        let mut lines = vec![line(name, RatioContent::Value)];
         if let Some(head) = &asked.percent_of {
-            lines.push(line(format!("{below}of {head}"), What::Share));
+            lines.push(line(format!("{below}of {head}"), RatioContent::Share));
             let published = row.cells.iter().any(|cell| cell.published.is_some());
-            lines.extend(published.then(|| line(format!("{below}published"), What::Published)));
+            lines.extend(published.then(|| line(format!("{below}published"), RatioContent::Published)));
         }
         lines
     }
@@ -80,12 +80,14 @@ impl<'a> Line<'a> {
         let cell = &self.row.cells[at];
         let absent = || "-".to_owned();
         match self.what {
-            What::Value => Shown::of(&cell.value).cell(),
-            What::Share | What::Published if is_base => "100 %".to_owned(),
-            What::Share => {
+            RatioContent::Value => Shown::of(&cell.value).cell(),
+            RatioContent::Share | RatioContent::Published if is_base => "100 %".to_owned(),
+            RatioContent::Share => {
                 cell.share.as_ref().map_or_else(absent, |ratio| share(ratio).judged(cell.is_resolved()))
             }
-            What::Published => cell.published.as_ref().map_or_else(absent, |ratio| share(ratio).cell()),
+            RatioContent::Published => {
+                cell.published.as_ref().map_or_else(absent, |ratio| share(ratio).cell())
+            }
         }
     }
 }
@@ -117,13 +119,13 @@ fn remarks(asked: &RatioTable) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_analysis::findings::{Figure, Interval, SampleUnit};
+    use iotax_analysis::findings::{Interval, MeasuredFigure, SampleUnit};
 
     #[test]
     fn reads_and_writes_of_a_mix_are_lines_below_their_load() {
         let figure = |value: f64, unit| {
             let interval = Interval::between(0.99 * value, 1.01 * value);
-            Figure::known(value, unit, (48, SampleUnit::Rounds), interval)
+            MeasuredFigure::known(value, unit, (48, SampleUnit::Rounds), interval)
         };
         let row = |direction, metric: &str, iops: [f64; 2]| {
             let cell = |at: usize| RatioCell {

@@ -3,11 +3,11 @@
 use super::imported;
 use super::number::{Shown, change, remark};
 use super::probes;
-use super::table::{PartRow, Table};
+use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::traffic::TrafficReport;
 use iotax_analysis::findings::{
-    Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
-    MatchedRow, ProbeReport, Row, TargetRow, WorkloadFindings, percentile_name,
+    Bill, BillDirection, BillLine, Comparison, DirectionRow, Findings, JointBill, LatencyFigures, MatchedRow,
+    MeasuredFigure, ProbeReport, StackRow, TargetRow, WorkloadFindings, percentile_name,
 };
 use iotax_analysis::precondition;
 use iotax_stats::{Refusal, Verdict, alike};
@@ -41,7 +41,7 @@ pub(super) fn title(findings: &Findings) -> String {
 
 /// Heads of the columns of rows, each with its rank.
 fn stack_columns<'a>(
-    rows: impl Iterator<Item = &'a Row> + Clone,
+    rows: impl Iterator<Item = &'a StackRow> + Clone,
     probe: Option<&ProbeReport>,
     is_mix: bool,
 ) -> Vec<(String, u8)> {
@@ -79,7 +79,11 @@ fn engines(workload: &WorkloadFindings) -> Vec<String> {
 }
 
 /// The figure of a row below that head.
-fn stack_figure<'a>(row: &'a Row, probe: Option<&ProbeReport>, head: &str) -> Option<&'a Figure> {
+fn stack_figure<'a>(
+    row: &'a StackRow,
+    probe: Option<&ProbeReport>,
+    head: &str,
+) -> Option<&'a MeasuredFigure> {
     match head {
         "throughput" if probe.is_some() => Some(&row.bytes_per_s),
         head if probe.is_some_and(|probe| probe.head == head) => Some(&row.iops),
@@ -94,34 +98,34 @@ fn stack_figure<'a>(row: &'a Row, probe: Option<&ProbeReport>, head: &str) -> Op
 
 /// Heads of the columns of latencies, with the ranks of mean, p50, p99 and p99.9; one that was asked for stays as long as p99 does.
 pub(super) fn latency_columns<'a>(
-    latencies: impl Iterator<Item = &'a Latency>,
+    latencies: impl Iterator<Item = &'a LatencyFigures>,
     ranks: [u8; 4],
 ) -> Vec<(String, u8)> {
-    let names = distinct(latencies.flat_map(Latency::figures).map(|(name, _)| name));
+    let names = distinct(latencies.flat_map(LatencyFigures::figures).map(|(name, _)| name));
     let known = ["mean", "p50", "p99", "p99.9"];
     let rank = |name: &str| ranks[known.iter().position(|one| *one == name).unwrap_or(2)];
     names.into_iter().map(|name| (name.clone(), rank(&name))).collect()
 }
 
 /// Name of a row with its marks, those of its figures too.
-pub(super) fn marked(row: &Row) -> String {
+pub(super) fn marked(row: &StackRow) -> String {
     named(row) + &probes::loss(row)
 }
 
 /// The same of a row of several workloads.
-pub(super) fn named(row: &Row) -> String {
+pub(super) fn named(row: &StackRow) -> String {
     let baseline = if row.baseline { " *" } else { "" };
     let emulated = if row.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", row.stack)
 }
 
 /// The rate that people speak of.
-pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a Row) -> &'a Figure {
+pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a StackRow) -> &'a MeasuredFigure {
     if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }
 
 /// The same of one direction.
-pub(super) fn rate_of<'a>(workload: &WorkloadFindings, one: &'a DirectionRow) -> &'a Figure {
+pub(super) fn rate_of<'a>(workload: &WorkloadFindings, one: &'a DirectionRow) -> &'a MeasuredFigure {
     if workload.rate_unit == "B/s" { &one.bytes_per_s } else { &one.iops }
 }
 
@@ -131,8 +135,8 @@ pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
 }
 
 /// Rates, latencies (of a load of one direction), CPU time of each stack.
-pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
-    let mut table = Table::of("stacks");
+pub(super) fn stacks(workload: &WorkloadFindings) -> TextTable {
+    let mut table = TextTable::of("stacks");
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
     let probe = workload.probe.as_ref();
     for (head, rank) in stack_columns(workload.rows.iter(), probe, is_mix(workload)) {
@@ -152,7 +156,7 @@ pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
 
 /// Whether there is no figure of it yet, nor a reason why one failed: it was ended before its first whole round.
 pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
-    workload.rows.iter().all(|row| row.rounds == 0 && matches!(row.iops, Figure::Missing { .. }))
+    workload.rows.iter().all(|row| row.rounds == 0 && matches!(row.iops, MeasuredFigure::Missing { .. }))
 }
 
 /// In the place of the tables of such a workload.
@@ -162,11 +166,12 @@ pub(super) const EMPTY: &str = "ended before the first whole round: there are no
 pub(super) const TARGETS: &str = "Disks one by one";
 
 /// A row each; `None` where no stack has several.
-pub(super) fn targets(workload: &WorkloadFindings) -> Option<Table> {
+pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.targets.iter().map(move |one| (row, one)));
-    let all: Vec<(&Row, &TargetRow)> = all.collect();
-    let name = |(row, one): &(&Row, &TargetRow)| format!("{} on {} of {}", one.path, one.place, marked(row));
-    let mut table = Table::default();
+    let all: Vec<(&StackRow, &TargetRow)> = all.collect();
+    let name =
+        |(row, one): &(&StackRow, &TargetRow)| format!("{} on {} of {}", one.path, one.place, marked(row));
+    let mut table = TextTable::default();
     table.push("disk", 0, all.iter().map(name).collect());
     table.push("IOPS", 0, all.iter().map(|(_, one)| Shown::of(&one.iops).cell()).collect());
     (!all.is_empty()).then_some(table)
@@ -176,21 +181,22 @@ pub(super) fn targets(workload: &WorkloadFindings) -> Option<Table> {
 pub(super) const DIRECTIONS: &str = "Reads and writes";
 
 /// Rates and latencies of reads and writes apart, with their changes; `None` where the load is no mix.
-pub(super) fn directions(workload: &WorkloadFindings) -> Option<Table> {
+pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.directions.iter().map(move |one| (row, one)));
-    let all: Vec<(&Row, &DirectionRow)> = all.collect();
+    let all: Vec<(&StackRow, &DirectionRow)> = all.collect();
     if all.is_empty() {
         return None;
     }
-    let mut table = Table::of("reads and writes");
-    let mut add = |head: &str, rank: u8, cell: &dyn Fn(&Row, &DirectionRow) -> String| {
+    let mut table = TextTable::of("reads and writes");
+    let mut add = |head: &str, rank: u8, cell: &dyn Fn(&StackRow, &DirectionRow) -> String| {
         let cells = all.iter().map(|(row, one)| cell(row, one)).collect();
         match rank {
             0 => table.push(head, rank, cells),
             _ => table.push_known(head, rank, cells),
         }
     };
-    let figure = |figure: Option<&Figure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    let figure =
+        |figure: Option<&MeasuredFigure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
     add("", 0, &|row, one| format!("{}s of {}", one.direction, marked(row)));
     add("IOPS", 0, &|_, one| figure(Some(&one.iops)));
     if let Some(first) = workload.comparisons.first() {
@@ -213,7 +219,7 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<Table> {
 }
 
 /// Whether a direction beside the first has a table of its own: trims and writes.
-pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, Table)> {
+pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, TextTable)> {
     if is_mix(workload) {
         return None;
     }
@@ -225,16 +231,19 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
 pub(super) const FLUSHES: &str = "latency of fsync and fdatasync";
 
 /// Latencies of the calls that flush; `None` where the load makes none.
-pub(super) fn flush_latencies(workload: &WorkloadFindings) -> Option<Table> {
+pub(super) fn flush_latencies(workload: &WorkloadFindings) -> Option<TextTable> {
     latency_table(workload, |row| row.flush.as_ref())
 }
 
-fn latency_table(workload: &WorkloadFindings, pick: impl Fn(&Row) -> Option<&Latency>) -> Option<Table> {
-    let latencies: Vec<&Latency> = workload.rows.iter().filter_map(&pick).collect();
-    let mut table = Table::default();
+fn latency_table(
+    workload: &WorkloadFindings,
+    pick: impl Fn(&StackRow) -> Option<&LatencyFigures>,
+) -> Option<TextTable> {
+    let latencies: Vec<&LatencyFigures> = workload.rows.iter().filter_map(&pick).collect();
+    let mut table = TextTable::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
     for (head, rank) in latency_columns(latencies.iter().copied(), [0; 4]) {
-        let cell = |row: &Row| {
+        let cell = |row: &StackRow| {
             let figure = pick(row).and_then(|latency| latency.figure(&head));
             figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
         };
@@ -247,8 +256,8 @@ fn latency_table(workload: &WorkloadFindings, pick: impl Fn(&Row) -> Option<&Lat
 pub(super) const LATENCY_CHANGES: &str = "Change of latency";
 
 /// Ratios of percentiles, a line a direction; `None` where there is not one.
-pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<Table> {
-    let mut table = Table::of("change of latency");
+pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<TextTable> {
+    let mut table = TextTable::of("change of latency");
     let mut seen: Vec<&'a Comparison> = Vec::new();
     for one in comparisons {
         // Both quantities of a write share their latencies.
@@ -298,18 +307,18 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
         }
     }
 
-    fn ratio(&self) -> &'a Figure {
+    fn ratio(&self) -> &'a MeasuredFigure {
         self.direction.map_or(&self.whole.ratio, |one| &one.ratio)
     }
 
-    fn added_latency(&self) -> &'a Figure {
+    fn added_latency(&self) -> &'a MeasuredFigure {
         self.direction.map_or(&self.whole.added_latency, |one| &one.added_latency)
     }
 
     /// Of the baseline's rate.
     fn points(&self) -> String {
         match (self.direction, &self.whole.of_baseline) {
-            (None, figure @ Figure::Known { .. }) => change(figure).cell(),
+            (None, figure @ MeasuredFigure::Known { .. }) => change(figure).cell(),
             _ => "-".to_owned(),
         }
     }
@@ -320,10 +329,10 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
 }
 
 /// The bill as a table.
-pub(super) fn bill(bill: &Bill) -> Table {
+pub(super) fn bill(bill: &Bill) -> TextTable {
     let rows: Vec<BillRow> =
         bill_lines(bill).into_iter().flat_map(|one| BillRow::all(one, &one.directions)).collect();
-    let mut table = Table::of("bill");
+    let mut table = TextTable::of("bill");
     table.push("layer", 0, rows.iter().map(BillRow::name).collect());
     table.push("rate", 0, rows.iter().map(|row| change(row.ratio()).cell()).collect());
     let reserves: Vec<String> = rows.iter().map(|row| reserve(row.whole)).collect();
@@ -506,7 +515,7 @@ fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Remarks on the figures of a row, each with the columns it is about.
-fn reasons(row: &Row, probe: Option<&ProbeReport>) -> BTreeMap<String, Vec<String>> {
+fn reasons(row: &StackRow, probe: Option<&ProbeReport>) -> BTreeMap<String, Vec<String>> {
     // Latencies of a mix are all named by their direction, those of another load but the first.
     let named = usize::from(row.directions.is_empty());
     let columns = stack_columns(std::iter::once(row), probe, named == 0);
@@ -552,7 +561,7 @@ pub(super) const STACKS: &str = "Stacks";
 pub(super) fn stacks_in_full(findings: &Findings) -> Vec<(String, String)> {
     let rows = || findings.workloads.iter().flat_map(|workload| &workload.rows);
     let names = distinct(rows().map(|row| &row.stack));
-    let stacks: Vec<&Row> =
+    let stacks: Vec<&StackRow> =
         names.into_iter().filter_map(|name| rows().find(|row| row.stack == *name)).collect();
     let engines: Vec<String> = stacks.iter().map(|row| engines_of(findings, &row.stack)).collect();
     let known: BTreeSet<&String> = engines.iter().filter(|engine| !engine.is_empty()).collect();
@@ -627,7 +636,7 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
 }
 
 /// What the gate waited for before the slices of a stack; `None` where it never waited and nothing was left.
-fn owed(row: &Row) -> Option<String> {
+fn owed(row: &StackRow) -> Option<String> {
     let debt = row.debt.as_ref()?;
     let gave_up = if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
     let dirty = show_bytes(debt.dirty_bytes);

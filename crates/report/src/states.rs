@@ -1,21 +1,21 @@
 //! Arrays that were measured in states: what they told of them, and each against the array as it was set up.
 
-use super::table::Table;
-use super::verdicts::{self, Said};
+use super::table::TextTable;
+use super::verdicts::{self, VerdictSentence};
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{Charges, Comparison};
 
 /// What is concluded of the states, beside the array's own sentence. What was not measured is said with the baseline.
-pub(super) fn sentences(array: &ArrayStates) -> Vec<Said> {
+pub(super) fn sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
     let rebuilds = array.states.iter().filter_map(|state| state.rebuild.as_ref());
-    let rebuilds = rebuilds.map(|rebuild| Said { class: "", text: rebuild.sentence.clone() });
+    let rebuilds = rebuilds.map(|rebuild| VerdictSentence { class: "", text: rebuild.sentence.clone() });
     let all =
         verdicts::sentences_of((&comparisons(array), &charges(array)), &|stack| state(array, stack), "state");
     rebuilds.chain(all.into_iter().filter(|said| said.class != "absent")).collect()
 }
 
 /// The three figures of each state; `None` where the baseline is the healthy array, as they stand there.
-pub(super) fn table(array: &ArrayStates) -> Option<Table> {
+pub(super) fn table(array: &ArrayStates) -> Option<TextTable> {
     verdicts::table_of(&comparisons(array), &charges(array), |one| named(array, one))
 }
 

@@ -1,26 +1,26 @@
 //! What the reports show of a sweep: a table a stack and curve, a line a point, with the marks of the knee.
 
 use super::number::{Shown, change};
-use super::table::{PartRow, Table};
-use iotax_analysis::findings::Figure;
-use iotax_analysis::findings::sweep::Place;
-use iotax_analysis::findings::sweep::{Cost, Curve, Point, PointDirection, StackCurve, SweepFindings};
+use super::table::{PartRow, TextTable};
+use iotax_analysis::findings::MeasuredFigure;
+use iotax_analysis::findings::sweep::KneePosition;
+use iotax_analysis::findings::sweep::{Cost, Curve, PointDirection, StackCurve, SweepFindings, SweptStack};
 use iotax_units::distinct;
 
 /// A column of figures: head, rank, what it picks.
-type Column = (&'static str, u8, for<'a> fn(&Line<'a>) -> Option<&'a Figure>);
-const IOPS: Column = ("IOPS", 0, |line| Some(line.direction.map_or(&line.whole.iops, |one| &one.iops)));
-const BYTES: Column =
+type SweepColumn = (&'static str, u8, for<'a> fn(&SweepLine<'a>) -> Option<&'a MeasuredFigure>);
+const IOPS: SweepColumn = ("IOPS", 0, |line| Some(line.direction.map_or(&line.whole.iops, |one| &one.iops)));
+const BYTES: SweepColumn =
     ("throughput", 0, |line| Some(line.direction.map_or(&line.whole.bytes_per_s, |one| &one.bytes_per_s)));
-const LATENCY: Column =
+const LATENCY: SweepColumn =
     ("mean", 2, |line| Some(line.direction.map_or(&line.whole.latency, |one| &one.latency)));
 /// Not known of one direction: the other takes part of the same time.
-const POWER: Column = ("power", 4, |line| Some(&line.whole.power).filter(|_| line.direction.is_none()));
+const POWER: SweepColumn = ("power", 4, |line| Some(&line.whole.power).filter(|_| line.direction.is_none()));
 
 /// A line of the table: a point, or below it one direction of a mix.
-type Line<'a> = PartRow<'a, Point, PointDirection>;
+type SweepLine<'a> = PartRow<'a, SweptStack, PointDirection>;
 
-impl<'a> PartRow<'a, Point, PointDirection> {
+impl<'a> PartRow<'a, SweptStack, PointDirection> {
     fn name(&self) -> String {
         self.direction.map_or_else(|| self.whole.at.shown.clone(), |one| format!("  {}s", one.direction))
     }
@@ -32,7 +32,7 @@ impl<'a> PartRow<'a, Point, PointDirection> {
     }
 
     /// What is said of the whole point once.
-    fn whole(&self, cell: impl Fn(&Point) -> String) -> String {
+    fn whole(&self, cell: impl Fn(&SweptStack) -> String) -> String {
         if self.direction.is_none() { cell(self.whole) } else { String::new() }
     }
 }
@@ -65,10 +65,11 @@ pub(super) fn sentences(curve: &Curve) -> impl Iterator<Item = &str> {
 }
 
 /// The points of a stack along a curve.
-pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
-    let lines: Vec<Line> = stack.points.iter().flat_map(|one| Line::all(one, &one.directions)).collect();
-    let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
-    let mut table = Table::default();
+pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
+    let lines: Vec<SweepLine> =
+        stack.points.iter().flat_map(|one| SweepLine::all(one, &one.directions)).collect();
+    let cells = |cell: &dyn Fn(&SweepLine) -> String| lines.iter().map(cell).collect::<Vec<_>>();
+    let mut table = TextTable::default();
     table.push(&sweep.axis, 0, cells(&|line| line.name()));
     let marks = cells(&|line| line.whole(|point| marks(stack, point)));
     if marks.iter().any(|mark| !mark.is_empty()) {
@@ -79,11 +80,12 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
             "" => "verdict".to_owned(),
             quantity => format!("verdict ({quantity})"),
         };
-        let cell = |line: &Line| line.cost(quantity).map_or_else(|| "-".into(), |cost| cost.verdict.phrase());
+        let cell =
+            |line: &SweepLine| line.cost(quantity).map_or_else(|| "-".into(), |cost| cost.verdict.phrase());
         table.push(&head, 0, cells(&cell));
     }
     // Both figures of a write run into the same ceiling.
-    let masked = |point: &Point| {
+    let masked = |point: &SweptStack| {
         let ceiling = point.costs.first().and_then(|cost| cost.masked.as_ref());
         ceiling.map_or("", |masked| masked.short()).to_owned()
     };
@@ -93,7 +95,7 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
     }
     let open_loop = stack.points.iter().any(|point| point.offered.is_some());
     if open_loop && !stack.baseline {
-        let cell = |line: &Line| {
+        let cell = |line: &SweepLine| {
             let costs = line.direction.map_or(&line.whole.costs, |one| &one.costs);
             // Of a mix each direction has its own below.
             let is_one = line.direction.is_some() || line.whole.directions.is_empty();
@@ -109,18 +111,19 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
         _ => [(IOPS.0, iops, IOPS.2), (BYTES.0, 3, BYTES.2), LATENCY, POWER],
     };
     for (head, rank, pick) in columns {
-        let cell = |line: &Line| pick(line).map_or_else(|| "-".into(), |figure| Shown::of(figure).cell());
+        let cell =
+            |line: &SweepLine| pick(line).map_or_else(|| "-".into(), |figure| Shown::of(figure).cell());
         table.push(head, rank, cells(&cell));
     }
     table
 }
 
 /// `knee`, `not kept up`: what sets a point apart.
-fn marks(stack: &StackCurve, point: &Point) -> String {
+fn marks(stack: &StackCurve, point: &SweptStack) -> String {
     let place = &stack.knee.place;
     let knee = match place {
-        Place::Inside { at, .. } if *at == point.at => "knee",
-        Place::Edge { at, .. } if *at == point.at => "most power",
+        KneePosition::Inside { at, .. } if *at == point.at => "knee",
+        KneePosition::Edge { at, .. } if *at == point.at => "most power",
         _ if place.not_told_apart().contains(&point.at) => "or here",
         _ => "",
     };
@@ -131,13 +134,13 @@ fn marks(stack: &StackCurve, point: &Point) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_analysis::findings::sweep::{Knee, Spot};
+    use iotax_analysis::findings::sweep::{Knee, SweepValue};
     use iotax_analysis::findings::{Interval, SampleUnit};
     use iotax_stats::{Concludes, Verdict};
 
-    fn figure(value: f64, unit: &'static str) -> Figure {
+    fn figure(value: f64, unit: &'static str) -> MeasuredFigure {
         let interval = Interval::between(0.9 * value, 1.1 * value);
-        Figure::known(value, unit, (48, SampleUnit::Rounds), interval)
+        MeasuredFigure::known(value, unit, (48, SampleUnit::Rounds), interval)
     }
 
     fn cost(ratio: f64) -> Cost {
@@ -160,8 +163,8 @@ mod tests {
             latency: figure(1e3 * us, "ns"),
             costs: vec![cost(ratio)],
         };
-        let point = Point {
-            at: Spot { value: 4, shown: "4".into() },
+        let point = SweptStack {
+            at: SweepValue { value: 4, shown: "4".into() },
             workload: "w".into(),
             iops: figure(1000.0, "1/s"),
             bytes_per_s: figure(4096e3, "B/s"),
@@ -172,7 +175,7 @@ mod tests {
             costs: vec![cost(0.8)],
             directions: vec![direction("read", 700.0, 150.0, 0.9), direction("write", 300.0, 300.0, 0.6)],
         };
-        let place = Place::None { reason: "one point".into() };
+        let place = KneePosition::None { reason: "one point".into() };
         let stack = StackCurve {
             stack: "loop".into(),
             baseline: false,

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// A column: a head, cells, and how much it matters (0 stays always).
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct TextColumn {
     /// Its head.
     pub head: String,
     pub(super) rank: u8,
@@ -16,11 +16,11 @@ pub struct Column {
 
 /// Columns of equal length.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct TextTable {
     /// What it is called among others.
     name: &'static str,
     /// From left to right.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TextColumn>,
 }
 
 /// A row of a table: a whole, or below it one direction of it.
@@ -56,7 +56,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    fn add(&mut self, table: &Table, shown: &[Column]) {
+    fn add(&mut self, table: &TextTable, shown: &[TextColumn]) {
         let lost = table.columns.iter().map(|column| &column.head);
         let lost: Vec<_> = lost.filter(|head| shown.iter().all(|column| column.head != **head)).collect();
         if !lost.is_empty() {
@@ -95,10 +95,10 @@ impl LeftOut {
     }
 }
 
-impl Table {
+impl TextTable {
     /// An empty one of that name.
-    pub(super) fn of(name: &'static str) -> Table {
-        Table { name, columns: Vec::new() }
+    pub(super) fn of(name: &'static str) -> TextTable {
+        TextTable { name, columns: Vec::new() }
     }
 
     /// Its name; without one, what its rows are.
@@ -110,7 +110,7 @@ impl Table {
     /// Adds a column; of columns that have no room those of the highest rank go first.
     pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         let cells = cells.iter().map(|cell| shown(cell)).collect();
-        self.columns.push(Column { head: shown(head), rank, cells });
+        self.columns.push(TextColumn { head: shown(head), rank, cells });
     }
 
     /// The same of a column that only is there where a cell of it has a figure.
@@ -121,12 +121,12 @@ impl Table {
     }
 
     /// The same with these rows only.
-    pub(super) fn of_rows(&self, kept: &[usize]) -> Table {
-        let columns = self.columns.iter().map(|column| Column {
+    pub(super) fn of_rows(&self, kept: &[usize]) -> TextTable {
+        let columns = self.columns.iter().map(|column| TextColumn {
             cells: kept.iter().filter_map(|at| column.cells.get(*at).cloned()).collect(),
             ..column.clone()
         });
-        Table { columns: columns.collect(), ..*self }
+        TextTable { columns: columns.collect(), ..*self }
     }
 
     /// Below the heads.
@@ -147,15 +147,15 @@ impl Table {
         if total_width(&shown) <= width {
             return written(&shown);
         }
-        let stays = |column: &&Column| shown.iter().any(|kept| kept.head == column.head);
-        Table { columns: self.columns.iter().filter(stays).cloned().collect(), ..*self }.in_parts(width)
+        let stays = |column: &&TextColumn| shown.iter().any(|kept| kept.head == column.head);
+        TextTable { columns: self.columns.iter().filter(stays).cloned().collect(), ..*self }.in_parts(width)
     }
 
-    /// As [`Table::text`], but no column of this rank or a lower one is left out: where they are too wide together, these
+    /// As [`TextTable::text`], but no column of this rank or a lower one is left out: where they are too wide together, these
     /// stand in parts.
     pub(super) fn text_with(&self, rank: u8, width: usize, left_out: &mut LeftOut) -> String {
         let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
-        let kept = Table { columns: kept, ..*self };
+        let kept = TextTable { columns: kept, ..*self };
         if kept.laid(width).len() == kept.columns.len() {
             return self.text(width, left_out);
         }
@@ -178,13 +178,14 @@ impl Table {
     }
 
     /// The columns that have room.
-    fn laid(&self, width: usize) -> Vec<Column> {
-        let mut best: Vec<Column> = Vec::new();
+    fn laid(&self, width: usize) -> Vec<TextColumn> {
+        let mut best: Vec<TextColumn> = Vec::new();
         for part in NAME_PARTS {
             let mut shown = self.with_names((width / part).max(NARROWEST_NAME));
             while total_width(&shown) > width && drop_least(&mut shown) {}
             // For a figure that few look at a name is better left in one line.
-            let telling = |columns: &[Column]| columns.iter().filter(|column| column.rank <= TELLING).count();
+            let telling =
+                |columns: &[TextColumn]| columns.iter().filter(|column| column.rank <= TELLING).count();
             if best.is_empty() || telling(&shown) > telling(&best) {
                 best = shown;
             }
@@ -193,7 +194,7 @@ impl Table {
     }
 
     /// With names of rows that are at most so wide.
-    fn with_names(&self, most: usize) -> Vec<Column> {
+    fn with_names(&self, most: usize) -> Vec<TextColumn> {
         let mut columns = self.columns.clone();
         for column in columns.iter_mut().take(1) {
             column.cells.iter_mut().for_each(|cell| *cell = folded(cell, most));
@@ -205,9 +206,9 @@ impl Table {
     pub(super) fn in_parts(&self, width: usize) -> String {
         let columns = self.with_names((width / NAME_PARTS[0]).max(NARROWEST_NAME));
         let Some((first, others)) = columns.split_first() else { return String::new() };
-        let mut parts: Vec<Vec<Column>> = Vec::new();
+        let mut parts: Vec<Vec<TextColumn>> = Vec::new();
         for column in others {
-            let fits = |part: &&mut Vec<Column>| total_width(part) + GAP + width_of(column) <= width;
+            let fits = |part: &&mut Vec<TextColumn>| total_width(part) + GAP + width_of(column) <= width;
             match parts.last_mut().filter(fits) {
                 Some(part) => part.push(column.clone()),
                 None => parts.push(vec![first.clone(), column.clone()]),
@@ -251,17 +252,17 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-fn total_width(columns: &[Column]) -> usize {
+fn total_width(columns: &[TextColumn]) -> usize {
     INDENT + columns.iter().map(width_of).sum::<usize>() + GAP * columns.len().saturating_sub(1)
 }
 
-fn width_of(column: &Column) -> usize {
+fn width_of(column: &TextColumn) -> usize {
     let lines = column.cells.iter().flat_map(|cell| cell.split('\n'));
     lines.map(UnicodeWidthStr::width).chain([column.head.width()]).max().unwrap_or(0)
 }
 
 /// Leaves out the column of the highest rank, of several the last one; false when all that are left must stay.
-fn drop_least(columns: &mut Vec<Column>) -> bool {
+fn drop_least(columns: &mut Vec<TextColumn>) -> bool {
     let least = (0..columns.len()).max_by_key(|at| columns[*at].rank);
     match least {
         Some(at) if columns[at].rank > 0 => {
@@ -273,7 +274,7 @@ fn drop_least(columns: &mut Vec<Column>) -> bool {
 }
 
 /// The heads and the rows.
-fn written(columns: &[Column]) -> String {
+fn written(columns: &[TextColumn]) -> String {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let heads = columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>();
     let row = |at: usize| columns.iter().map(|column| column.cells[at].as_str()).collect::<Vec<_>>();
@@ -281,7 +282,7 @@ fn written(columns: &[Column]) -> String {
 }
 
 /// The figures stand beside the first line of a name.
-fn line(columns: &[Column], cells: &[&str]) -> String {
+fn line(columns: &[TextColumn], cells: &[&str]) -> String {
     let (name, more) = match cells.first().and_then(|name| name.split_once('\n')) {
         Some((name, more)) => (name, Some(more)),
         None => (cells.first().copied().unwrap_or_default(), None),
@@ -354,7 +355,7 @@ mod tests {
 
     #[test]
     fn columns_that_do_not_fit_are_left_out_by_rank_and_told() {
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         table.push("stack", 0, vec!["a".into(), "long name of a stack that goes on ~".into()]);
         table.push("IOPS", 0, vec!["1".into(), "2".into()]);
         table.push("minor", 2, vec!["x".repeat(10); 2]);
@@ -374,7 +375,7 @@ mod tests {
 
     #[test]
     fn columns_that_must_stay_stand_in_parts_where_they_are_too_wide() {
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         table.push("stack", 0, vec!["file *".into(), "loop".into()]);
         for head in ["mean of reads", "p99 of reads", "mean of writes", "p99 of writes"] {
             table.push(head, 0, vec!["38.5 (37.2 to 43.0) us".into(); 2]);
@@ -408,7 +409,7 @@ mod tests {
 
     #[test]
     fn markdown_cells_cannot_break_the_table() {
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         table.push("stack", 0, vec!["file | loop\n<b>".into()]);
         let text = table.markdown();
         assert!(text.ends_with("| file \\| loop \\<b\\> |\n"), "{text}");

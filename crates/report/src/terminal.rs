@@ -1,10 +1,10 @@
 //! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
 
 use super::number::SPREADS;
-use super::table::{LeftOut, Table, wrapped};
+use super::table::{LeftOut, TextTable, wrapped};
 use super::{
-    Page, Renderer, capital, crowd, disks, durability, efficiency, generator, grouped, imported, matrix,
-    probes, published, ratios, sheet, states, sweep, verdicts, verification,
+    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator, grouped, imported,
+    matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::{Curve, SweepFindings};
@@ -12,16 +12,16 @@ use iotax_analysis::findings::{Bill, RunIdentity, WorkloadFindings};
 use iotax_units::show_time;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "terminal", endings: &["txt"], render };
+pub const RENDERER: ReportRenderer = ReportRenderer { name: "terminal", endings: &["txt"], render };
 
 /// Narrower than this nothing can be laid out.
 pub const NARROWEST: usize = 40;
 
-fn render(findings: &[Findings], page: &Page) -> String {
+fn render(findings: &[Findings], page: &PageContext) -> String {
     findings.iter().map(|one| render_one(one, page)).collect::<Vec<_>>().join("\n")
 }
 
-fn render_one(findings: &Findings, page: &Page) -> String {
+fn render_one(findings: &Findings, page: &PageContext) -> String {
     let width = page.width.max(NARROWEST);
     let mut left_out = LeftOut::default();
     let mut out = wrapped(&identity(&findings.run), width, "  ");
@@ -209,7 +209,7 @@ fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) 
 }
 
 /// Sentences about many stacks leave their figures to the table, which then loses none of the three.
-fn three_figures(table: &Table, width: usize, left_out: &mut LeftOut) -> String {
+fn three_figures(table: &TextTable, width: usize, left_out: &mut LeftOut) -> String {
     const FIGURES: u8 = 1;
     if table.rows() < grouped::FEW {
         table.text(width, left_out)

@@ -1,9 +1,9 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
-use super::{ALL, Page, by_name};
+use super::{ALL, PageContext, by_name};
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::PlaceRow;
-use iotax_analysis::findings::{EngineReport, Figure};
+use iotax_analysis::findings::{EngineReport, MeasuredFigure};
 use iotax_analysis::twin::{self, FIXTURES};
 use iotax_analysis::{Findings, findings};
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn all() -> impl Iterator<Item = (&'static str, &'static Findings)> {
 }
 
 fn render(findings: &Findings, name: &str, width: usize) -> String {
-    (by_name(name).unwrap().render)(std::slice::from_ref(findings), &Page { width })
+    (by_name(name).unwrap().render)(std::slice::from_ref(findings), &PageContext { width })
 }
 
 #[test]
@@ -468,8 +468,12 @@ fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
     let head = "CPU time per I/O, against";
     assert!(render(&found, "html", 80).contains(head));
     for one in &mut found.workloads[0].charges {
-        one.cpu.ratio =
-            Figure::bare(1.2, "1", (6, iotax_analysis::findings::SampleUnit::Rounds), "too few rounds");
+        one.cpu.ratio = MeasuredFigure::bare(
+            1.2,
+            "1",
+            (6, iotax_analysis::findings::SampleUnit::Rounds),
+            "too few rounds",
+        );
     }
     let page = render(&found, "html", 80);
     assert!(!page.contains(head) && page.contains("Mean latency under the same load, against"));
@@ -478,7 +482,7 @@ fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
 /// What all renderers must say, each in its own spelling.
 fn said_by_all(found: &Findings, word: &str) {
     for renderer in ALL {
-        let text = (renderer.render)(std::slice::from_ref(found), &Page { width: 400 });
+        let text = (renderer.render)(std::slice::from_ref(found), &PageContext { width: 400 });
         let text = text.replace("&#x2212;", "-").replace('\\', "");
         assert!(text.contains(word), "{} does not say {word}", renderer.name);
     }
@@ -705,7 +709,7 @@ fn names_cannot_break_out_of_a_report() {
 fn emulation_is_said_by_every_renderer_and_heads_none() {
     let found = fixture("guest");
     for renderer in ALL {
-        let text = (renderer.render)(std::slice::from_ref(found), &Page::default());
+        let text = (renderer.render)(std::slice::from_ref(found), &PageContext::default());
         assert!(text.to_lowercase().contains("emulated"), "{}", renderer.name);
     }
     assert_eq!(found.headline, None);
@@ -717,7 +721,7 @@ fn what_a_kill_lost_and_what_no_kill_shows_is_said_by_all() {
     let found = fixture("durability");
     let row = &found.durability.as_ref().unwrap().rows[3];
     for renderer in ALL.iter().filter(|renderer| renderer.name != "csv") {
-        let text = (renderer.render)(std::slice::from_ref(found), &Page { width: 400 });
+        let text = (renderer.render)(std::slice::from_ref(found), &PageContext { width: 400 });
         let text = text.replace('\u{a0}', " ").replace('\\', "");
         for words in [&row.sentence, &row.examples[0], &found.not_excluded[0]] {
             assert!(text.contains(words.as_str()), "{} does not say {words}", renderer.name);
@@ -767,11 +771,11 @@ fn several_runs_stand_one_behind_the_other() {
     let two = ["bill", "guest"].map(|name| fixture(name).clone());
     assert_ne!(two[0].run.id, two[1].run.id);
     for renderer in ALL {
-        let text = (renderer.render)(&two, &Page { width: 80 });
+        let text = (renderer.render)(&two, &PageContext { width: 80 });
         let [first, second] = two.each_ref().map(|one| text.find(&one.run.id).expect(renderer.name));
         assert!(first < second, "{}", renderer.name);
     }
-    let json = (by_name("json").unwrap().render)(&two, &Page { width: 80 });
+    let json = (by_name("json").unwrap().render)(&two, &PageContext { width: 80 });
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap().as_array().map(Vec::len), Some(2));
 }
 

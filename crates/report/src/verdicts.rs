@@ -4,7 +4,7 @@
 use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::sheet;
-use super::table::Table;
+use super::table::TextTable;
 use iotax_analysis::findings::slo::ServiceLevelFinding;
 use iotax_analysis::findings::{
     ChargeFinding, Charges, Comparison, DirectionComparison, MatchedFindings, MatchedRow, Quantity,
@@ -15,7 +15,7 @@ use iotax_stats::exceedance::ServiceVerdict;
 use iotax_units::{distinct, show_names};
 
 /// A sentence with the way that it points.
-pub(super) struct Said {
+pub(super) struct VerdictSentence {
     /// `cost`, `gain`, `none`, `open`, or `absent` for what was not measured.
     pub(super) class: &'static str,
     pub(super) text: String,
@@ -32,8 +32,11 @@ pub(super) fn class_of(verdict: &Verdict) -> &'static str {
 }
 
 /// Whether each stack keeps the service levels.
-pub(super) fn service_levels(workload: &WorkloadFindings) -> impl Iterator<Item = Said> {
-    workload.slo.iter().map(|one| Said { class: class_of_level(one.verdict), text: one.sentence.clone() })
+pub(super) fn service_levels(workload: &WorkloadFindings) -> impl Iterator<Item = VerdictSentence> {
+    workload
+        .slo
+        .iter()
+        .map(|one| VerdictSentence { class: class_of_level(one.verdict), text: one.sentence.clone() })
 }
 
 fn class_of_level(verdict: ServiceVerdict) -> &'static str {
@@ -45,7 +48,7 @@ fn class_of_level(verdict: ServiceVerdict) -> &'static str {
 }
 
 /// The same in fewer lines: stacks that keep a level, or break it, are named together.
-pub(super) fn service_levels_in_brief(workload: &WorkloadFindings) -> Vec<Said> {
+pub(super) fn service_levels_in_brief(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     let mut all = Vec::new();
     for level in distinct(workload.slo.iter().map(|one| &one.level)) {
         for verdict in [ServiceVerdict::Broken, ServiceVerdict::Unresolved, ServiceVerdict::Kept] {
@@ -63,7 +66,7 @@ pub(super) fn service_levels_in_brief(workload: &WorkloadFindings) -> Vec<Said> 
                     }
                 }
             };
-            all.push(Said { class: class_of_level(verdict), text });
+            all.push(VerdictSentence { class: class_of_level(verdict), text });
         }
     }
     all
@@ -77,18 +80,21 @@ pub(super) fn tails(workload: &WorkloadFindings) -> Vec<String> {
 
 /// All that is concluded of a workload: service levels, throughput, latency, CPU time, and what the other stacks do to the baseline.
 /// What is alike of many stacks is one line, and what was not measured of any for one reason.
-pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<Said> {
+pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     let of = (workload.comparisons.iter().collect::<Vec<_>>(), workload.charges.iter().collect::<Vec<_>>());
-    let mut all: Vec<Said> = service_levels(workload).collect();
+    let mut all: Vec<VerdictSentence> = service_levels(workload).collect();
     all.extend(sentences_of((&of.0, &of.1), &|stack| stack, "stack"));
     all.extend(
-        workload.beside.iter().map(|one| Said { class: class_of(&one.verdict), text: one.sentence.clone() }),
+        workload
+            .beside
+            .iter()
+            .map(|one| VerdictSentence { class: class_of(&one.verdict), text: one.sentence.clone() }),
     );
     all
 }
 
 /// What is concluded of throughput alone.
-pub(super) fn rates(workload: &WorkloadFindings) -> Vec<Said> {
+pub(super) fn rates(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     grouped::sentences(&workload.comparisons.iter().map(of_rate).collect::<Vec<_>>(), "stack")
 }
 
@@ -97,7 +103,7 @@ pub(super) fn sentences_of<'a>(
     (rates, charges): (&[&'a Comparison], &[&'a Charges]),
     named: &dyn Fn(&'a str) -> &'a str,
     noun: &str,
-) -> Vec<Said> {
+) -> Vec<VerdictSentence> {
     let all_rates = rates;
     let rates: Vec<One> =
         all_rates.iter().map(|one| One { stack: named(&one.stack), ..of_rate(one) }).collect();
@@ -159,7 +165,7 @@ fn charges_of<'a>(
     named: &dyn Fn(&'a str) -> &'a str,
     noun: &str,
     pick: &dyn Fn(&'a Charges) -> &'a ChargeFinding,
-) -> Vec<Said> {
+) -> Vec<VerdictSentence> {
     let all: Vec<&ChargeFinding> = charges.iter().copied().map(pick).collect();
     let once = match all.as_slice() {
         [first, others @ ..] if !others.is_empty() => first.not_measured().filter(|reason| {
@@ -168,7 +174,10 @@ fn charges_of<'a>(
         _ => None,
     };
     if let (Some(reason), Some(first)) = (once, all.first()) {
-        return vec![Said { class: "absent", text: format!("{}: not measured: {reason}", first.quantity) }];
+        return vec![VerdictSentence {
+            class: "absent",
+            text: format!("{}: not measured: {reason}", first.quantity),
+        }];
     }
     let one =
         |charges: &&'a Charges| One { stack: named(&charges.stack), ..of_charge(charges, pick(charges)) };
@@ -176,7 +185,7 @@ fn charges_of<'a>(
 }
 
 /// The three figures of each comparison; `None` where it would only repeat the one sentence.
-pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
+pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let comparisons: Vec<&Comparison> = workload.comparisons.iter().collect();
     let table =
         table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| one.stack.clone())?;
@@ -188,7 +197,7 @@ pub(super) fn table_of(
     comparisons: &[&Comparison],
     all_charges: &[&Charges],
     named: impl Fn(&Comparison) -> String,
-) -> Option<Table> {
+) -> Option<TextTable> {
     let first = comparisons.first()?;
     let charges = |one: &Comparison| {
         let is_first = comparisons
@@ -197,7 +206,7 @@ pub(super) fn table_of(
             .is_some_and(|other| std::ptr::eq(*other, one));
         all_charges.iter().copied().find(|charges| is_first && charges.stack == one.stack)
     };
-    let mut table = Table::of("comparison");
+    let mut table = TextTable::of("comparison");
     let lines: Vec<RateLine> = comparisons.iter().copied().flat_map(RateLine::of).collect();
     let name = |line: &RateLine| match line.direction {
         Some(direction) => format!("  {}s", direction.direction),
@@ -293,8 +302,8 @@ pub(super) fn matched_title(matched: &MatchedFindings) -> String {
 }
 
 /// Latencies of each stack where all get the same load, of the first direction.
-pub(super) fn matched(matched: &MatchedFindings) -> Table {
-    let mut table = Table::of("under the same load");
+pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
+    let mut table = TextTable::of("under the same load");
     let marked = |row: &MatchedRow| {
         let baseline = if row.baseline { " *" } else { "" };
         let emulated = if row.emulated.is_some() { " ~" } else { "" };

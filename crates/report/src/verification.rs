@@ -1,7 +1,7 @@
 //! Loads with `verify`: a row a stack and workload, what is concluded, and the first wrong blocks.
 
-use super::table::Table;
-use super::verdicts::Said;
+use super::table::TextTable;
+use super::verdicts::VerdictSentence;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::verification::VerifiedRow;
 use iotax_units::show_bytes;
@@ -10,12 +10,12 @@ use iotax_units::show_bytes;
 pub(super) const TITLE: &str = "Read back";
 
 /// What was read back, as a table; `None` where nothing was to be.
-pub(super) fn table(findings: &Findings) -> Option<Table> {
+pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let rows = rows(findings);
     if rows.is_empty() {
         return None;
     }
-    let mut table = Table::default();
+    let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&VerifiedRow) -> String| rows.iter().map(cell).collect::<Vec<_>>();
     table.push("read back of", 0, cells(&|row| row.stack.clone()));
     if rows.iter().any(|row| row.workload != rows[0].workload) {
@@ -26,7 +26,7 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     table.push("in", 5, cells(&|row| format!("{:.1} s", row.took_s)));
     table.push("wrong", 0, cells(&|row| row.back.wrong().to_string()));
     if rows.iter().any(|row| row.wrong() > 0) {
-        let both = |row: &VerifiedRow, of: fn(&iotax_load::verify::Found) -> u64| {
+        let both = |row: &VerifiedRow, of: fn(&iotax_load::verify::VerifiedBlocks) -> u64| {
             (of(&row.back) + of(&row.load)).to_string()
         };
         table.push("lost", 1, cells(&|row| both(row, |found| found.lost)));
@@ -45,7 +45,7 @@ fn rows(findings: &Findings) -> &[VerifiedRow] {
 }
 
 /// What is concluded, a sentence a row.
-pub(super) fn sentences(findings: &Findings) -> Vec<Said> {
+pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     let several = rows(findings).iter().any(|row| row.workload != rows(findings)[0].workload);
     let said = |row: &VerifiedRow| {
         let of = if several { format!(" ({})", row.workload) } else { String::new() };
@@ -54,7 +54,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<Said> {
             () if row.is_empty() => "absent",
             () => "none",
         };
-        Said { class, text: format!("{}{of}", row.sentence) }
+        VerdictSentence { class, text: format!("{}{of}", row.sentence) }
     };
     rows(findings).iter().map(said).collect()
 }

@@ -3,7 +3,7 @@
 //! [REPETITIONS]`.
 
 use iotax_stats::noise::Noise;
-use iotax_stats::rounds::{Part, RoundKind, Value};
+use iotax_stats::rounds::{RoundKind, RoundPart, SliceValue};
 use iotax_stats::selfcheck::short::kinds::{ALL, ShortSource};
 use iotax_stats::selfcheck::short::machine::SlowStart;
 use iotax_stats::selfcheck::short::{PLAN, SeriesPlan, SeriesRun, run_series};
@@ -90,10 +90,10 @@ fn by_rounds(run: &SeriesRun, truth: f64, tally: &mut Tally) {
 fn by_blocks(run: &SeriesRun, truth: f64, tally: &mut Tally) {
     let rate = |visit: u32, stack: usize| {
         let rounds = run.rounds.iter().filter(|one| one.visit == visit && one.kind == RoundKind::Plain);
-        let parts: Vec<&Part> =
+        let parts: Vec<&RoundPart> =
             rounds.flat_map(|round| &round.parts).filter(|part| part.stack == stack).collect();
-        let sum = |of: fn(&Part) -> f64| parts.iter().map(|part| of(part)).sum::<f64>();
-        Value::Rate.of(sum(|part| part.amount), sum(|part| part.seconds))
+        let sum = |of: fn(&RoundPart) -> f64| parts.iter().map(|part| of(part)).sum::<f64>();
+        SliceValue::Rate.of(sum(|part| part.amount), sum(|part| part.seconds))
     };
     let visits = 0..run.rounds.last().map_or(0, |last| last.visit + 1);
     let pairs: Vec<(f64, f64)> = visits.map(|visit| (rate(visit, 0), rate(visit, 1))).collect();

@@ -54,13 +54,13 @@ const FALLS: f64 = 1.25;
 /// What a course shows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
-pub enum Shape {
+pub enum CourseShape {
     /// A burst, then a rate that is held.
     Bucket(Bucket),
     /// One rate from the start, as steady as limiters hold theirs: a flat cap, or what is below has that rate.
     Cap {
         /// Amount a second.
-        rate: Figure,
+        rate: UncertainValue,
     },
     /// No limit up to the whole amount.
     Open {
@@ -75,16 +75,16 @@ pub enum Shape {
 
 /// A value with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct UncertainValue {
     /// The value.
     pub value: f64,
     /// Its standard error.
     pub error: f64,
 }
 
-impl Figure {
-    fn times(self, unit: f64) -> Figure {
-        Figure { value: self.value * unit, error: self.error * unit }
+impl UncertainValue {
+    fn times(self, unit: f64) -> UncertainValue {
+        UncertainValue { value: self.value * unit, error: self.error * unit }
     }
 }
 
@@ -92,9 +92,9 @@ impl Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bucket {
     /// Amount a second once the bucket is empty.
-    pub rate: Figure,
+    pub rate: UncertainValue,
     /// What the bucket held at the start.
-    pub burst: Figure,
+    pub burst: UncertainValue,
     /// Amount a second until then.
     pub peak: f64,
     /// When it was empty, seconds from the start.
@@ -152,7 +152,7 @@ impl fmt::Display for Unfit {
 ///
 /// # Errors
 /// A course that is too short, or none.
-pub fn find(course: &[(f64, f64)]) -> Result<Shape, Unfit> {
+pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
     check(course)?;
     let (seconds, amount) = course[course.len() - 1];
     // Sums of squares of numbers near 1.
@@ -170,7 +170,7 @@ pub fn find(course: &[(f64, f64)]) -> Result<Shape, Unfit> {
     if flows && bursts && faster >= FASTER && held {
         let knee_s = burst.value / (head * rate_unit - rate.value).max(f64::MIN_POSITIVE);
         let knee_s = knee_s.min(course[(knee + 1).min(course.len() - 1)].0);
-        return Ok(Shape::Bucket(Bucket {
+        return Ok(CourseShape::Bucket(Bucket {
             rate,
             burst,
             peak: head * rate_unit,
@@ -182,19 +182,19 @@ pub fn find(course: &[(f64, f64)]) -> Result<Shape, Unfit> {
         let (rate, burst) = (found.rate.times(rate_unit), found.burst.times(amount));
         if burst.value > SURE * burst.error && burst.value > LEAST_BURST_S * rate.value {
             let (peak, knee_s) = (found.peak * rate_unit, found.knee_s * seconds);
-            return Ok(Shape::Bucket(Bucket { rate, burst, peak, knee_s, tail_s: seconds - knee_s }));
+            return Ok(CourseShape::Bucket(Bucket { rate, burst, peak, knee_s, tail_s: seconds - knee_s }));
         }
     }
     let whole = Tail::of(&scaled);
     if whole.is_pinned() && whole.level <= VERY_LEVEL {
-        return Ok(Shape::Cap { rate: whole.slope.times(rate_unit) });
+        return Ok(CourseShape::Cap { rate: whole.slope.times(rate_unit) });
     }
     let fell = (faster >= FALLS && tail.fastest * FALLS <= head && knee > 1).then(|| Fall {
         from: head * rate_unit,
         to: rate.value,
         after: course[knee].1,
     });
-    Ok(Shape::Open { amount, mean: rate_unit, fell })
+    Ok(CourseShape::Open { amount, mean: rate_unit, fell })
 }
 
 fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {
@@ -391,8 +391,8 @@ fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
 
 /// The line of a stretch, and how the amount keeps to it.
 struct Tail {
-    slope: Figure,
-    intercept: Figure,
+    slope: UncertainValue,
+    intercept: UncertainValue,
     /// Mean square distance from the line by the number of points and the mean square of a step's deviation.
     drift: f64,
     /// Standard deviation of the rates of its parts by their mean.
@@ -419,8 +419,8 @@ impl Tail {
         let variance = square * n / (n - 2.0) / (independent - 2.0).max(1.0);
         let (level, fastest) = parts(points);
         Tail {
-            slope: Figure { value: slope, error: (variance / spread).sqrt() },
-            intercept: Figure {
+            slope: UncertainValue { value: slope, error: (variance / spread).sqrt() },
+            intercept: UncertainValue {
                 value: intercept,
                 error: (variance * (1.0 + mean_t * mean_t / spread)).sqrt(),
             },

@@ -77,7 +77,7 @@ fn limited(drive: Drive, (burst, rate): (f64, f64), seconds: f64, seed: u64) -> 
 
 fn bucket_in(course: &[(f64, f64)]) -> Bucket {
     match find(course) {
-        Ok(Shape::Bucket(bucket)) => bucket,
+        Ok(CourseShape::Bucket(bucket)) => bucket,
         other => panic!("{other:?}"),
     }
 }
@@ -108,7 +108,7 @@ fn a_thousand_buckets_are_found() {
         // As long as it takes to empty it, and 2 seconds.
         let seconds = burst / (rate * (faster - 1.0)) + 2.0;
         match find(&limited(drive, (burst, rate), seconds, seed)) {
-            Ok(Shape::Bucket(found)) => {
+            Ok(CourseShape::Bucket(found)) => {
                 assert!((found.rate.value / rate - 1.0).abs() < 0.05, "{seed}: {found:?} {rate}");
                 assert!((found.burst.value / burst - 1.0).abs() < 0.2, "{seed}: {found:?} {burst}");
             }
@@ -162,7 +162,7 @@ fn a_limiter_on_a_busy_machine_is_found_mostly() {
         let (mut found, mut off) = (0, 0);
         for seed in 0..100 {
             let (course, [rate, burst]) = limited_on_a_busy_machine(seed, step_s);
-            if let Ok(Shape::Bucket(bucket)) = find(&course) {
+            if let Ok(CourseShape::Bucket(bucket)) = find(&course) {
                 found += 1;
                 assert!((bucket.rate.value / rate - 1.0).abs() < 0.02, "{seed}: {bucket:?} {rate}");
                 off += usize::from((bucket.burst.value / burst - 1.0).abs() > 0.1);
@@ -176,7 +176,7 @@ fn a_limiter_on_a_busy_machine_is_found_mostly() {
 #[test]
 fn a_rate_that_is_held_from_the_start_is_a_cap() {
     let course = limited(Drive::white(1e5, 0.1, 3), (0.0, 1000.0), 5.0, 3);
-    let Ok(Shape::Cap { rate }) = find(&course) else { panic!("{:?}", find(&course)) };
+    let Ok(CourseShape::Cap { rate }) = find(&course) else { panic!("{:?}", find(&course)) };
     assert!((rate.value - 1000.0).abs() < 5.0, "{rate:?}");
 }
 
@@ -184,7 +184,9 @@ fn a_rate_that_is_held_from_the_start_is_a_cap() {
 fn a_rate_that_falls_without_a_limiter_is_reported_as_such() {
     let mut drive = Drive::remembering(1e5, 0.05, 0.5, 1);
     let falls = Drive::of(1e5, move |from, to| (drive.level)(from, to) * if from < 4.0 { 1.0 } else { 0.5 });
-    let Ok(Shape::Open { fell: Some(fall), amount, .. }) = find(&falls.course(10.0, 1)) else { panic!() };
+    let Ok(CourseShape::Open { fell: Some(fall), amount, .. }) = find(&falls.course(10.0, 1)) else {
+        panic!()
+    };
     assert!((fall.from / fall.to - 2.0).abs() < 0.2 && (fall.after - 4e5).abs() < 2e4, "{fall:?}");
     assert!((amount - 7e5).abs() < 5e4);
 }
@@ -208,8 +210,8 @@ fn what_is_no_course_is_refused_with_its_reason() {
     assert_eq!(Unfit::TimeGoesBack(7).to_string(), "point 7 is not later than the one before it");
     // All at once, and nothing any more.
     let all: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at), 5.0)).collect();
-    assert!(matches!(find(&all), Ok(Shape::Open { .. })), "{:?}", find(&all));
-    assert!(matches!(find(&line(100)), Ok(Shape::Cap { .. })), "{:?}", find(&line(100)));
+    assert!(matches!(find(&all), Ok(CourseShape::Open { .. })), "{:?}", find(&all));
+    assert!(matches!(find(&line(100)), Ok(CourseShape::Cap { .. })), "{:?}", find(&line(100)));
 }
 
 proptest! {
@@ -221,13 +223,13 @@ proptest! {
             now
         }).collect();
         match find(&course) {
-            Ok(Shape::Bucket(found)) => {
+            Ok(CourseShape::Bucket(found)) => {
                 let all = [found.rate.value, found.rate.error, found.burst.value, found.burst.error, found.peak];
                 prop_assert!(all.iter().all(|figure| figure.is_finite() && *figure >= 0.0), "{found:?}");
                 prop_assert!(found.knee_s >= 0.0 && found.tail_s >= 0.0, "{found:?}");
             }
-            Ok(Shape::Cap { rate }) => prop_assert!(rate.value.is_finite() && rate.error.is_finite()),
-            Ok(Shape::Open { mean, .. }) => prop_assert!(mean.is_finite()),
+            Ok(CourseShape::Cap { rate }) => prop_assert!(rate.value.is_finite() && rate.error.is_finite()),
+            Ok(CourseShape::Open { mean, .. }) => prop_assert!(mean.is_finite()),
             Err(why) => prop_assert_eq!(why, Unfit::Nothing),
         }
     }
@@ -256,8 +258,8 @@ fn alarms_in(step_s: f64, drive: impl Fn(&mut Noise, u64) -> Drive) -> [usize; 2
     for seed in 0..1000 {
         let mut noise = Noise::new(seed ^ 0xabcd);
         match find(&drive(&mut noise, seed).course_in(step_s, 10.0, seed)) {
-            Ok(Shape::Bucket(_)) => alarms[0] += 1,
-            Ok(Shape::Cap { .. }) => alarms[1] += 1,
+            Ok(CourseShape::Bucket(_)) => alarms[0] += 1,
+            Ok(CourseShape::Cap { .. }) => alarms[1] += 1,
             _ => {}
         }
     }

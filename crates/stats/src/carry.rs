@@ -2,25 +2,25 @@
 //! what is measured (a cache that one stack fills for the other, debts left behind), and the cost is not the stack's own.
 
 use super::checks::CarryOver;
-use super::rounds::{Part, Round, RoundKind, Value};
-use super::spread::{Spread, mean};
+use super::rounds::{Round, RoundKind, RoundPart, SliceValue};
+use super::spread::{MeanSpread, mean};
 use super::student::Uncertain;
 
 /// How sure a carry-over must be; it withholds verdicts, so that chance must hardly ever do it.
 const CONFIDENCE: f64 = 0.999;
 
 /// Of one stack over its rounds; `None` below 16 rounds in which it ran once after itself and once after another.
-pub fn of(rounds: &[Round], stack: usize, value: Value) -> Option<CarryOver> {
+pub fn of(rounds: &[Round], stack: usize, value: SliceValue) -> Option<CarryOver> {
     let contrasts = contrasts(rounds, stack, value);
     let centre = mean(&contrasts);
-    let spread = Spread::of(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
+    let spread = MeanSpread::of(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
     let found = Uncertain { value: centre, error: spread.standard_error(), freedom: spread.freedom };
     Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
 }
 
 /// In each round: mean after another less mean after itself, over the stack's mean of all rounds. In random
 /// order each comes first as often as last, but for a hair; drift over one round is far below what is looked for.
-fn contrasts(rounds: &[Round], stack: usize, value: Value) -> Vec<f64> {
+fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
     let mut before: Option<(u32, usize)> = None;
     let (mut contrasts, mut all) = (Vec::new(), Vec::new());
     for round in rounds {
@@ -49,10 +49,10 @@ fn contrasts(rounds: &[Round], stack: usize, value: Value) -> Vec<f64> {
 }
 
 /// Higher is better in both, so that the effect's sign says the same of either.
-fn rate(part: &Part, value: Value) -> f64 {
+fn rate(part: &RoundPart, value: SliceValue) -> f64 {
     match value {
-        Value::Rate => part.amount / part.seconds,
-        Value::Time => 1.0 / Value::Time.of(part.amount, part.seconds).max(f64::MIN_POSITIVE),
+        SliceValue::Rate => part.amount / part.seconds,
+        SliceValue::Time => 1.0 / SliceValue::Time.of(part.amount, part.seconds).max(f64::MIN_POSITIVE),
     }
 }
 
@@ -70,7 +70,11 @@ mod tests {
             let part = |stack: usize| {
                 let lost = if stack == 1 && before != 1 { loss } else { 0.0 };
                 before = stack;
-                Part { stack, amount: 100.0 * (1.0 - lost) * (1.0 + 0.03 * noise.normal()), seconds: 1.0 }
+                RoundPart {
+                    stack,
+                    amount: 100.0 * (1.0 - lost) * (1.0 + 0.03 * noise.normal()),
+                    seconds: 1.0,
+                }
             };
             Round {
                 kind: RoundKind::Plain,
@@ -91,21 +95,21 @@ mod tests {
             };
             measured(3, loss, 2).chunks(10).map(of_many).collect()
         };
-        let found = of(&series(0.06), 1, Value::Rate).unwrap();
+        let found = of(&series(0.06), 1, SliceValue::Rate).unwrap();
         assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03 && found.rounds == 20, "{found:?}");
-        assert!(!of(&series(0.0), 1, Value::Rate).unwrap().exceeds(0.0));
+        assert!(!of(&series(0.0), 1, SliceValue::Rate).unwrap().exceeds(0.0));
         let apart: Vec<Round> =
             series(0.06).into_iter().map(|round| Round { in_series: false, ..round }).collect();
-        assert_eq!(of(&apart, 1, Value::Rate), None, "a doubled pattern says nothing");
+        assert_eq!(of(&apart, 1, SliceValue::Rate), None, "a doubled pattern says nothing");
     }
 
     #[test]
     fn what_follows_another_is_told_from_what_follows_itself() {
         for stacks in [2, 3] {
             let rounds = measured(1, 0.06, stacks);
-            let found = of(&rounds, 1, Value::Rate).unwrap();
+            let found = of(&rounds, 1, SliceValue::Rate).unwrap();
             assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03, "{stacks}: {found:?}");
-            let baseline = of(&rounds, 0, Value::Rate).unwrap();
+            let baseline = of(&rounds, 0, SliceValue::Rate).unwrap();
             assert!(!baseline.exceeds(0.0), "{baseline:?}");
         }
     }
@@ -113,9 +117,9 @@ mod tests {
     #[test]
     fn noise_carries_nothing_over() {
         let wrong = (0..200)
-            .filter(|seed| of(&measured(*seed, 0.0, 2), 1, Value::Rate).unwrap().exceeds(0.0))
+            .filter(|seed| of(&measured(*seed, 0.0, 2), 1, SliceValue::Rate).unwrap().exceeds(0.0))
             .count();
         assert!(wrong <= 3, "{wrong} of 200");
-        assert_eq!(of(&measured(1, 0.0, 2)[..10], 1, Value::Rate), None, "too few to tell");
+        assert_eq!(of(&measured(1, 0.0, 2)[..10], 1, SliceValue::Rate), None, "too few to tell");
     }
 }

@@ -1,7 +1,7 @@
 //! What a comparison concludes of a figure of which less is better: latency, CPU time per I/O. A kind of its own,
 //! since `costs` and `gains` would not say which way a latency went.
 
-use super::conclusion::{Change, Concludes, Conclusion, differs, said};
+use super::conclusion::{Concludes, Conclusion, RatioChange, differs, said};
 use super::phrase::Phrase;
 use super::ratio::Difference;
 use super::shown::Digits;
@@ -55,7 +55,7 @@ impl Serialize for Charge {
 
 impl Charge {
     /// The change behind it, where it has an interval and zero is not all that is said.
-    pub fn change(&self) -> Option<Change> {
+    pub fn change(&self) -> Option<RatioChange> {
         let change = self.0.change()?;
         Some(if self.is_resolved() { change.turned() } else { change })
     }
@@ -64,10 +64,10 @@ impl Charge {
     pub fn about(&self, subject: &str) -> Phrase {
         match self.0 {
             Verdict::Costs { cost: value, low, high, .. } => {
-                differs("adds", Change { value, low, high }, false).words(format!(" to {subject}"))
+                differs("adds", RatioChange { value, low, high }, false).words(format!(" to {subject}"))
             }
             Verdict::Gains { gain: value, low, high, .. } => {
-                differs("saves", Change { value, low, high }, true).words(format!(" of {subject}"))
+                differs("saves", RatioChange { value, low, high }, true).words(format!(" of {subject}"))
             }
             _ => self.0.about(subject),
         }
@@ -78,8 +78,8 @@ impl Charge {
     /// ratio alone is said: `takes 840 % +- 190 % more CPU per I/O`.
     pub fn about_cpu(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> Phrase {
         let (more, size) = match self.0 {
-            Verdict::Costs { cost: value, low, high, .. } => ("more", Change { value, low, high }),
-            Verdict::Gains { gain: value, low, high, .. } => ("less", Change { value, low, high }),
+            Verdict::Costs { cost: value, low, high, .. } => ("more", RatioChange { value, low, high }),
+            Verdict::Gains { gain: value, low, high, .. } => ("less", RatioChange { value, low, high }),
             _ => return self.0.about(&format!("CPU per I/O of {subject}")),
         };
         let behind = |said: Phrase, words: &str| said.words(format!(" {more} CPU per I/O{words}"));

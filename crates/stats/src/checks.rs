@@ -78,7 +78,7 @@ pub enum Meaning {
 
 /// The best single break of the level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Split {
+pub struct LevelSplit {
     /// First round behind it.
     pub at: usize,
     /// What came of it.
@@ -89,10 +89,10 @@ pub struct Split {
     pub after: Regime,
 }
 
-impl Split {
+impl LevelSplit {
     /// The same of rates, where it was found in times: level and ratio of both sides turned round.
-    pub fn inverted(self) -> Split {
+    pub fn inverted(self) -> LevelSplit {
         let turned = |side: Regime| Regime { level: 1.0 / side.level, ratio: 1.0 / side.ratio, ..side };
-        Split { before: turned(self.before), after: turned(self.after), ..self }
+        LevelSplit { before: turned(self.before), after: turned(self.after), ..self }
     }
 }

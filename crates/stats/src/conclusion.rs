@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// A change against the baseline with its 95 % interval: fractions of the baseline, zero is none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct RatioChange {
     /// R - 1.
     pub value: f64,
     /// Lower bound.
@@ -20,15 +20,15 @@ pub struct Change {
     pub high: f64,
 }
 
-impl Change {
+impl RatioChange {
     /// Of a ratio to the baseline.
-    pub fn of_ratio(ratio: f64, low: f64, high: f64) -> Change {
-        Change { value: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
+    pub fn of_ratio(ratio: f64, low: f64, high: f64) -> RatioChange {
+        RatioChange { value: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
     }
 
     /// The same the other way: less as more.
-    pub fn turned(self) -> Change {
-        Change { value: -self.value, low: -self.high, high: -self.low }
+    pub fn turned(self) -> RatioChange {
+        RatioChange { value: -self.value, low: -self.high, high: -self.low }
     }
 
     /// Distance to the farther bound.
@@ -46,9 +46,9 @@ impl Change {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conclusion {
     /// The interval lies below one.
-    Less(Change),
+    Less(RatioChange),
     /// The interval lies above one.
-    More(Change),
+    More(RatioChange),
     /// One is within the interval and both bounds are within the zone.
     NoDifference {
         /// The larger bound.
@@ -57,7 +57,7 @@ pub enum Conclusion {
     /// Nothing can be said.
     Unresolved {
         /// What was found, where there is an interval.
-        change: Option<Change>,
+        change: Option<RatioChange>,
         /// Why.
         reason: Refusal,
     },
@@ -93,19 +93,19 @@ pub trait Concludes: From<Conclusion> {
     }
 
     /// Of a change that nothing may be concluded from.
-    fn unresolved(change: Change, reason: Refusal) -> Self {
+    fn unresolved(change: RatioChange, reason: Refusal) -> Self {
         Conclusion::Unresolved { change: Some(change), reason }.into()
     }
 
     /// Of an estimate that something spoils.
     fn withheld(found: &Result<Ratio, Refusal>, reason: Refusal) -> Self {
-        let change = |found: &Ratio| Change::of_ratio(found.ratio, found.low, found.high);
+        let change = |found: &Ratio| RatioChange::of_ratio(found.ratio, found.low, found.high);
         Conclusion::Unresolved { change: found.as_ref().ok().map(change), reason }.into()
     }
 
     /// Of a ratio to the baseline and its bounds.
     fn of_interval(ratio: f64, low: f64, high: f64, zone: f64) -> Self {
-        let change = Change::of_ratio(ratio, low, high);
+        let change = RatioChange::of_ratio(ratio, low, high);
         let farthest = change.low.abs().max(change.high.abs());
         Self::from(match () {
             () if high < 1.0 => Conclusion::Less(change),
@@ -117,12 +117,12 @@ pub trait Concludes: From<Conclusion> {
 }
 
 /// Says by how much, unsigned, with a word before that says which way: `costs 6.12 % +- 0.78 %`, `saves 88 % (75 to 94 %)`.
-pub(super) fn differs(word: &str, size: Change, is_less: bool) -> Phrase {
+pub(super) fn differs(word: &str, size: RatioChange, is_less: bool) -> Phrase {
     Phrase::of_size(size.value).words(format!("{word} ")).figure(said(size, is_less))
 }
 
 /// The size of a change in words; its digits are those of a table's cell.
-pub fn said(size: Change, is_less: bool) -> String {
+pub fn said(size: RatioChange, is_less: bool) -> String {
     Digits::size(size.value, (size.low, size.high), is_less).words()
 }
 
@@ -133,8 +133,8 @@ pub(super) fn no_difference(above: f64, subject: &str) -> Phrase {
 }
 
 /// `unresolved in 4k random reads (+- 4.0 %): the reason`.
-pub(super) fn unresolved(change: Option<&Change>, reason: &Refusal, subject: &str) -> Phrase {
-    let size = change.map(Change::half_width).unwrap_or_default();
+pub(super) fn unresolved(change: Option<&RatioChange>, reason: &Refusal, subject: &str) -> Phrase {
+    let size = change.map(RatioChange::half_width).unwrap_or_default();
     let said = Phrase::of_size(size).words(format!("unresolved in {subject}"));
     let said = match change.and_then(width) {
         Some(width) => said.words(" (").widest(width).words(")"),
@@ -144,6 +144,6 @@ pub(super) fn unresolved(change: Option<&Change>, reason: &Refusal, subject: &st
 }
 
 /// `+- 4.0 %`, or both ends.
-pub fn width(change: &Change) -> Option<String> {
+pub fn width(change: &RatioChange) -> Option<String> {
     change.digits().width()
 }

@@ -6,19 +6,19 @@ use serde::Serialize;
 
 /// Correlation of neighbouring batch means against what chance allows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Gate {
+pub struct BatchGate {
     /// Signed: sum of products of neighbours over the sum of squares.
     pub correlation: f64,
     /// 1.645 / sqrt(batches): independent batches stay below it nineteen times of twenty.
     pub bound: f64,
 }
 
-impl Gate {
+impl BatchGate {
     /// Of batch means whose common mean is zero (residuals).
-    pub fn of(batch_means: &[f64]) -> Gate {
+    pub fn of(batch_means: &[f64]) -> BatchGate {
         let squares: f64 = batch_means.iter().map(|mean| mean * mean).sum();
         let products: f64 = batch_means.windows(2).map(|pair| pair[0] * pair[1]).sum();
-        Gate {
+        BatchGate {
             correlation: if squares > 0.0 { products / squares } else { 0.0 },
             bound: 1.645 / (batch_means.len().max(1) as f64).sqrt(),
         }
@@ -32,16 +32,16 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::Gate;
+    use super::BatchGate;
 
     #[test]
     fn a_trend_fails_noise_and_a_see_saw_pass() {
         let trend: Vec<f64> = (0..16).map(|i| f64::from(i) - 7.5).collect();
         let see_saw: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let mixed = [1.0, 1.0, -1.0, -1.0].repeat(4);
-        assert!(!Gate::of(&trend).holds());
-        assert!(Gate::of(&see_saw).holds(), "an interval that is too wide is no false one");
-        assert!(Gate::of(&mixed).holds());
-        assert!(Gate::of(&[0.0; 16]).holds(), "no noise at all is no dependence");
+        assert!(!BatchGate::of(&trend).holds());
+        assert!(BatchGate::of(&see_saw).holds(), "an interval that is too wide is no false one");
+        assert!(BatchGate::of(&mixed).holds());
+        assert!(BatchGate::of(&[0.0; 16]).holds(), "no noise at all is no dependence");
     }
 }

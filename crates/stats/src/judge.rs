@@ -1,9 +1,9 @@
 //! The judge: from the rounds of two stacks to a verdict or to the reason why there is none. Real runs and the
 //! simulations of `selfcheck stats` come here alike.
 
-use super::checks::{CarryOver, LengthCheck, Meaning, Split};
+use super::checks::{CarryOver, LengthCheck, LevelSplit, Meaning};
 use super::ratio;
-use super::rounds::{Round, Value, pairs_by_stratum};
+use super::rounds::{Round, SliceValue, pairs_by_stratum};
 use super::{Concludes, Ratio, Refusal, Verdict, carry, length, level};
 
 /// Which two, and what is asked of them.
@@ -14,7 +14,7 @@ pub struct Question {
     /// The stack.
     pub b: usize,
     /// What a slice is worth.
-    pub value: Value,
+    pub value: SliceValue,
     /// Zone within which "no difference" may be said, a fraction.
     pub zone: f64,
     /// Wished half-width, a fraction: what disturbs by less is let pass.
@@ -23,7 +23,7 @@ pub struct Question {
 
 /// The verdict with all that it rests on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedRatio {
     /// Rate of B over rate of A.
     pub ratio: Result<Ratio, Refusal>,
     /// The same without an interval, which takes no more than a round.
@@ -31,7 +31,7 @@ pub struct Judged {
     /// The conclusion, of this comparison by itself.
     pub verdict: Verdict,
     /// A break of the level.
-    pub split: Option<Split>,
+    pub split: Option<LevelSplit>,
     /// Carry-over of the baseline and of the stack.
     pub carry_over: [Option<CarryOver>; 2],
     /// Long slices against the others.
@@ -39,11 +39,11 @@ pub struct Judged {
 }
 
 /// Judges.
-pub fn judge(rounds: &[Round], question: &Question) -> Judged {
+pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     let Question { a, b, value, zone, .. } = *question;
     let strata = pairs_by_stratum(rounds, a, b, value);
     let found = ratio::stratified(&strata);
-    let turned = |point: f64| if value == Value::Time { 1.0 / point } else { point };
+    let turned = |point: f64| if value == SliceValue::Time { 1.0 / point } else { point };
     let point = ratio::point(&strata).ok().map(turned);
     let carry_over = [a, b].map(|stack| carry::of(rounds, stack, value));
     let length = found.as_ref().ok().and_then(|plain| length::check(rounds, a, b, value, plain));
@@ -51,24 +51,24 @@ pub fn judge(rounds: &[Round], question: &Question) -> Judged {
     let split = if strata.len() == 1 { level::split(&strata[0]) } else { None };
     // What follows speaks of rates, as the verdict does.
     let (split, length) = match value {
-        Value::Rate => (split, length),
-        Value::Time => (split.map(Split::inverted), length.map(LengthCheck::inverted)),
+        SliceValue::Rate => (split, length),
+        SliceValue::Time => (split.map(LevelSplit::inverted), length.map(LengthCheck::inverted)),
     };
     let withheld = found.as_ref().ok().and_then(|found| {
         let allowed = question.precision.max(found.ratio.ln().abs() / 3.0);
         withhold(split, carry_over, length, allowed)
     });
-    let found = found.map(|found| if value == Value::Time { found.inverted() } else { found });
+    let found = found.map(|found| if value == SliceValue::Time { found.inverted() } else { found });
     let verdict = match withheld {
         Some(reason) => Verdict::withheld(&found, reason),
         None => Verdict::of_rounds(&found, zone),
     };
-    Judged { ratio: found, point, verdict, split, carry_over, length }
+    JudgedRatio { ratio: found, point, verdict, split, carry_over, length }
 }
 
 /// What spoils a comparison however narrow its interval.
 fn withhold(
-    split: Option<Split>,
+    split: Option<LevelSplit>,
     carry_over: [Option<CarryOver>; 2],
     length: Option<LengthCheck>,
     allowed: f64,
@@ -90,7 +90,7 @@ fn withhold(
 mod tests {
     use super::*;
     use crate::noise::Noise;
-    use crate::rounds::{Part, RoundKind};
+    use crate::rounds::{RoundKind, RoundPart};
 
     /// Rounds on equal bytes: the level falls to a half in the middle, and the stack's cost changes with it.
     fn writes(costs: [f64; 2], long_cost: f64) -> Vec<Round> {
@@ -102,7 +102,7 @@ mod tests {
             let pace = if late && costs[0] != costs[1] { 50.0 } else { 100.0 };
             let mut part = |stack: usize, rate: f64| {
                 let seconds = 1.0 / (rate * (1.0 + 0.01 * noise.normal()));
-                Part { stack, amount: 1.0, seconds }
+                RoundPart { stack, amount: 1.0, seconds }
             };
             let parts =
                 [0, 1, 1, 0].map(|stack| part(stack, if stack == 1 { pace * (1.0 - cost) } else { pace }));
@@ -111,8 +111,8 @@ mod tests {
         (0..200).map(&mut round).collect()
     }
 
-    fn judged(rounds: &[Round]) -> Judged {
-        judge(rounds, &Question { a: 0, b: 1, value: Value::Time, zone: 0.02, precision: 0.01 })
+    fn judged(rounds: &[Round]) -> JudgedRatio {
+        judge(rounds, &Question { a: 0, b: 1, value: SliceValue::Time, zone: 0.02, precision: 0.01 })
     }
 
     #[test]

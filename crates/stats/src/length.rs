@@ -4,13 +4,13 @@
 use super::checks::LengthCheck;
 use super::noise::Noise;
 use super::ratio::{Ratio, ratio_of_totals, residuals};
-use super::rounds::{Round, RoundKind, Value, pairs};
+use super::rounds::{Round, RoundKind, SliceValue, pairs};
 use super::student::Uncertain;
 
 /// Long rounds below which nothing is said.
 pub const LEAST: usize = 6;
 /// Compares; `None` below six long rounds.
-pub fn check(rounds: &[Round], a: usize, b: usize, value: Value, plain: &Ratio) -> Option<LengthCheck> {
+pub fn check(rounds: &[Round], a: usize, b: usize, value: SliceValue, plain: &Ratio) -> Option<LengthCheck> {
     let long = pairs(rounds, RoundKind::Long, a, b, value);
     if long.len() < LEAST {
         return None;
@@ -41,14 +41,14 @@ pub fn is_chosen(seed: u64, number: u32, one_of: u32) -> bool {
 mod tests {
     use super::*;
     use crate::ratio::estimate;
-    use crate::rounds::Part;
+    use crate::rounds::RoundPart;
 
     fn measured(seed: u64, long_ratio: f64) -> Option<LengthCheck> {
         let mut noise = Noise::new(seed);
         let mut round = |number: u32| {
             let kind = if is_long(seed, number) { RoundKind::Long } else { RoundKind::Plain };
             let ratio = if kind == RoundKind::Long { long_ratio } else { 0.9 };
-            let mut part = |stack, level: f64| Part {
+            let mut part = |stack, level: f64| RoundPart {
                 stack,
                 amount: level * (1.0 + 0.02 * noise.normal()),
                 seconds: 1.0,
@@ -56,8 +56,8 @@ mod tests {
             Round { kind, parts: vec![part(0, 100.0), part(1, 100.0 * ratio)], ..Round::default() }
         };
         let rounds: Vec<Round> = (0..512).map(&mut round).collect();
-        let plain = estimate(&pairs(&rounds, RoundKind::Plain, 0, 1, Value::Rate)).unwrap();
-        check(&rounds, 0, 1, Value::Rate, &plain)
+        let plain = estimate(&pairs(&rounds, RoundKind::Plain, 0, 1, SliceValue::Rate)).unwrap();
+        check(&rounds, 0, 1, SliceValue::Rate, &plain)
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! disk's burst credit) makes both stacks alike: the run's mean is then the cost of neither regime.
 //! A break of the level alone is no reason to withhold anything: ratios of neighbouring slices do not care.
 
-use super::checks::{Meaning, Regime, Split};
+use super::checks::{LevelSplit, Meaning, Regime};
 use super::ratio::{ratio_of_totals, residuals};
-use super::spread::{Spread, mean};
+use super::spread::{MeanSpread, mean};
 use super::student::Uncertain;
 
 /// Batches by which a step is held against the noise.
@@ -23,14 +23,19 @@ const STEADIER: f64 = 1.0 / 3.0;
 const ALIKE: f64 = 0.005;
 
 /// Looks for one break in rounds `(A, B)` in order of time; `None` when there is none, or too little to tell.
-pub fn split(rounds: &[(f64, f64)]) -> Option<Split> {
+pub fn split(rounds: &[(f64, f64)]) -> Option<LevelSplit> {
     let ratio = ratio_of_totals(rounds).ok()?;
     let levels: Vec<f64> = rounds.iter().map(|(a, b)| (a + b / ratio) / 2.0).collect();
     let at = best_break(&levels)?;
     // The rounds to both sides of the break may have some slices before and some behind it.
     let (before, after) = (&rounds[..at - 1], &rounds[at + 1..]);
-    let (one, two) = (Side::of(before)?, Side::of(after)?);
-    Some(Split { at, meaning: meaning(&one, &two), before: one.regime(before), after: two.regime(after) })
+    let (one, two) = (LevelSide::of(before)?, LevelSide::of(after)?);
+    Some(LevelSplit {
+        at,
+        meaning: meaning(&one, &two),
+        before: one.regime(before),
+        after: two.regime(after),
+    })
 }
 
 /// The first value behind the best break of a series, by least squares; `None` unless the step is large against the level
@@ -67,25 +72,25 @@ fn is_step(one: &[f64], two: &[f64], batch: usize) -> bool {
 }
 
 /// A side's ratio and how its rounds scatter.
-struct Side {
+struct LevelSide {
     log: Uncertain,
     deviation: f64,
 }
 
-impl Side {
+impl LevelSide {
     /// With batch means where there are rounds enough for them; a short side takes its rounds as independent.
-    fn of(rounds: &[(f64, f64)]) -> Option<Side> {
+    fn of(rounds: &[(f64, f64)]) -> Option<LevelSide> {
         let ratio = ratio_of_totals(rounds).ok()?;
         let residuals = residuals(rounds, ratio);
         let n = residuals.len() as f64;
         let independent = residuals.iter().map(|e| e * e).sum::<f64>() / (n - 1.0).max(1.0);
-        let log = match Spread::of(&residuals) {
+        let log = match MeanSpread::of(&residuals) {
             Ok(spread) => {
                 Uncertain { value: ratio.ln(), error: spread.standard_error(), freedom: spread.freedom }
             }
             Err(_) => Uncertain { value: ratio.ln(), error: (independent / n).sqrt(), freedom: n - 1.0 },
         };
-        Some(Side { log, deviation: independent.sqrt() })
+        Some(LevelSide { log, deviation: independent.sqrt() })
     }
 
     fn regime(&self, rounds: &[(f64, f64)]) -> Regime {
@@ -95,7 +100,7 @@ impl Side {
     }
 }
 
-fn meaning(before: &Side, after: &Side) -> Meaning {
+fn meaning(before: &LevelSide, after: &LevelSide) -> Meaning {
     if after.deviation < STEADIER * before.deviation && after.log.value.abs() < ALIKE {
         return Meaning::RateLimited;
     }
@@ -117,7 +122,7 @@ mod tests {
             .collect()
     }
 
-    fn joined(seed: u64, one: (f64, f64, f64), two: (f64, f64, f64)) -> Option<Split> {
+    fn joined(seed: u64, one: (f64, f64, f64), two: (f64, f64, f64)) -> Option<LevelSplit> {
         let mut noise = Noise::new(seed);
         let mut all = rounds(&mut noise, 60, one.0, one.1, one.2);
         all.extend(rounds(&mut noise, 40, two.0, two.1, two.2));

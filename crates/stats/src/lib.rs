@@ -43,12 +43,12 @@ pub mod refusal;
 mod traps;
 
 pub use charge::Charge;
-pub use conclusion::{Change, Concludes};
-pub use gate::Gate;
+pub use conclusion::{Concludes, RatioChange};
+pub use gate::BatchGate;
 pub use phrase::Phrase;
 pub use ratio::Ratio;
 pub use refusal::Refusal;
 pub use shown::Digits;
-pub use spread::Spread;
+pub use spread::MeanSpread;
 pub use student::{ALPHA, Uncertain, t_quantile, t_two_sided, t975};
 pub use verdict::Verdict;

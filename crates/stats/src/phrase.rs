@@ -7,12 +7,12 @@ use std::fmt::{Display, Formatter, Result};
 /// Words in order; their text is the sentence without who it is about.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phrase {
-    pieces: Vec<Piece>,
+    pieces: Vec<PhrasePiece>,
     size: f64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Piece {
+enum PhrasePiece {
     /// The same in all of a kind, but for numbers.
     Words(String),
     /// Each has its own, and the size by which these are ordered.
@@ -23,10 +23,13 @@ enum Piece {
     Width(String, f64),
 }
 
-impl Piece {
+impl PhrasePiece {
     fn text(&self) -> &str {
         match self {
-            Piece::Words(text) | Piece::Figure(text, _) | Piece::Bound(text) | Piece::Width(text, _) => text,
+            PhrasePiece::Words(text)
+            | PhrasePiece::Figure(text, _)
+            | PhrasePiece::Bound(text)
+            | PhrasePiece::Width(text, _) => text,
         }
     }
 }
@@ -44,35 +47,35 @@ impl Phrase {
 
     /// Goes on with words.
     pub fn words(self, words: impl Into<String>) -> Phrase {
-        self.with(Piece::Words(words.into()))
+        self.with(PhrasePiece::Words(words.into()))
     }
 
     /// Goes on with the figure that it is ordered by.
     pub fn figure(self, figure: impl Into<String>) -> Phrase {
         let size = self.size;
-        self.with(Piece::Figure(figure.into(), size))
+        self.with(PhrasePiece::Figure(figure.into(), size))
     }
 
     /// Goes on with another figure of its own, of that size.
     pub fn figure_of(self, figure: impl Into<String>, size: f64) -> Phrase {
-        self.with(Piece::Figure(figure.into(), size))
+        self.with(PhrasePiece::Figure(figure.into(), size))
     }
 
     /// Goes on with a bound.
     pub fn bound(self, bound: impl Into<String>) -> Phrase {
-        self.with(Piece::Bound(bound.into()))
+        self.with(PhrasePiece::Bound(bound.into()))
     }
 
     /// Goes on with an interval of the size that it is ordered by.
     pub fn widest(self, interval: impl Into<String>) -> Phrase {
         let size = self.size;
-        self.with(Piece::Width(interval.into(), size))
+        self.with(PhrasePiece::Width(interval.into(), size))
     }
 
-    fn with(mut self, piece: Piece) -> Phrase {
+    fn with(mut self, piece: PhrasePiece) -> Phrase {
         match (self.pieces.last_mut(), piece) {
-            (_, Piece::Words(more)) if more.is_empty() => {}
-            (Some(Piece::Words(words)), Piece::Words(more)) => words.push_str(&more),
+            (_, PhrasePiece::Words(more)) if more.is_empty() => {}
+            (Some(PhrasePiece::Words(words)), PhrasePiece::Words(more)) => words.push_str(&more),
             (_, piece) => self.pieces.push(piece),
         }
         self
@@ -81,7 +84,7 @@ impl Phrase {
     /// The same with other words in place of some.
     pub fn reworded(mut self, from: &str, to: &str) -> Phrase {
         for piece in &mut self.pieces {
-            if let Piece::Words(words) = piece {
+            if let PhrasePiece::Words(words) = piece {
                 *words = words.replace(from, to);
             }
         }
@@ -90,11 +93,11 @@ impl Phrase {
 
     /// Whether both say the same but for their figures.
     pub fn is_of_kind(&self, other: &Phrase) -> bool {
-        let alike = |(one, other): (&Piece, &Piece)| match (one, other) {
-            (Piece::Words(one), Piece::Words(other)) => alike::is_alike(one, other),
-            (Piece::Figure(..), Piece::Figure(..))
-            | (Piece::Bound(_), Piece::Bound(_))
-            | (Piece::Width(..), Piece::Width(..)) => true,
+        let alike = |(one, other): (&PhrasePiece, &PhrasePiece)| match (one, other) {
+            (PhrasePiece::Words(one), PhrasePiece::Words(other)) => alike::is_alike(one, other),
+            (PhrasePiece::Figure(..), PhrasePiece::Figure(..))
+            | (PhrasePiece::Bound(_), PhrasePiece::Bound(_))
+            | (PhrasePiece::Width(..), PhrasePiece::Width(..)) => true,
             _ => false,
         };
         self.pieces.len() == other.pieces.len() && self.pieces.iter().zip(&other.pieces).all(alike)
@@ -106,7 +109,7 @@ impl Phrase {
         let most = all.iter().max_by(|one, other| one.1.size.total_cmp(&other.1.size));
         let mut named = false;
         let at = |index: usize| {
-            let pieces: Vec<(&str, &Piece)> =
+            let pieces: Vec<(&str, &PhrasePiece)> =
                 all.iter().filter_map(|(name, phrase)| Some((*name, phrase.pieces.get(index)?))).collect();
             let of_most = most.and_then(|(_, phrase)| phrase.pieces.get(index));
             together(&pieces, of_most, &mut named)
@@ -116,25 +119,26 @@ impl Phrase {
 }
 
 /// One piece of all; the first figure says whose are the least and the most. `of_most` is that of the largest.
-fn together(pieces: &[(&str, &Piece)], of_most: Option<&Piece>, named: &mut bool) -> String {
-    let sized = |piece: &Piece| match piece {
-        Piece::Figure(_, size) | Piece::Width(_, size) => *size,
-        Piece::Words(_) | Piece::Bound(_) => 0.0,
+fn together(pieces: &[(&str, &PhrasePiece)], of_most: Option<&PhrasePiece>, named: &mut bool) -> String {
+    let sized = |piece: &PhrasePiece| match piece {
+        PhrasePiece::Figure(_, size) | PhrasePiece::Width(_, size) => *size,
+        PhrasePiece::Words(_) | PhrasePiece::Bound(_) => 0.0,
     };
-    let by_size = |one: &&(&str, &Piece), other: &&(&str, &Piece)| sized(one.1).total_cmp(&sized(other.1));
+    let by_size =
+        |one: &&(&str, &PhrasePiece), other: &&(&str, &PhrasePiece)| sized(one.1).total_cmp(&sized(other.1));
     let ends = pieces.iter().min_by(by_size).zip(pieces.iter().max_by(by_size));
     match (ends, of_most) {
-        (Some((least, most)), Some(Piece::Figure(..))) if least.1.text() != most.1.text() => {
+        (Some((least, most)), Some(PhrasePiece::Figure(..))) if least.1.text() != most.1.text() => {
             let names = !std::mem::replace(named, true);
-            let of = |one: &(&str, &Piece)| {
+            let of = |one: &(&str, &PhrasePiece)| {
                 if names { whose(one.1.text(), one.0) } else { one.1.text().to_owned() }
             };
             format!("{} to {}", of(least), of(most))
         }
-        (Some((least, most)), Some(Piece::Width(..))) if least.1.text() != most.1.text() => {
+        (Some((least, most)), Some(PhrasePiece::Width(..))) if least.1.text() != most.1.text() => {
             format!("{} at the widest", most.1.text())
         }
-        (_, Some(Piece::Words(_))) => {
+        (_, Some(PhrasePiece::Words(_))) => {
             alike::merged(&pieces.iter().map(|one| one.1.text()).collect::<Vec<_>>())
         }
         (_, piece) => piece.map_or_else(String::new, |piece| piece.text().to_owned()),
@@ -151,7 +155,7 @@ fn whose(figure: &str, name: &str) -> String {
 
 impl Display for Phrase {
     fn fmt(&self, f: &mut Formatter) -> Result {
-        f.write_str(&self.pieces.iter().map(Piece::text).collect::<String>())
+        f.write_str(&self.pieces.iter().map(PhrasePiece::text).collect::<String>())
     }
 }
 

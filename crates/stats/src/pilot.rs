@@ -68,7 +68,7 @@ pub struct Design {
 
 /// What a design has to suit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub struct DesignBounds {
     /// Stacks in a round.
     pub stacks: usize,
     /// I/Os a second of the slowest of them.
@@ -84,7 +84,7 @@ pub fn goes_on(slices: &[PilotSlice]) -> bool {
 }
 
 /// The design for what the pilot saw; an empty one gives the shortest slices that have completions enough.
-pub fn design(slices: &[PilotSlice], bounds: &Bounds) -> Design {
+pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
     let line = spectrum::line(&slices.iter().map(|slice| slice.rate).collect::<Vec<_>>());
     let (multiple, pattern) = best(&prices(slices, line.is_some()));
     let chosen = multiple as f64 * SLICE_S;
@@ -100,7 +100,7 @@ pub fn length_for(slowest: f64) -> f64 {
 }
 
 /// Sixteen rounds must fit into three quarters of the time: better few completions than no interval.
-fn longest_within(bounds: &Bounds, pattern: Pattern) -> f64 {
+fn longest_within(bounds: &DesignBounds, pattern: Pattern) -> f64 {
     let slices = (16 * pattern.slices() * bounds.stacks) as f64;
     (0.75 * bounds.budget_s / slices * 1000.0).floor().max(1.0) / 1000.0
 }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::noise::Noise;
 
-    const BOUNDS: Bounds = Bounds { stacks: 2, slowest: 10_000.0, budget_s: 300.0 };
+    const BOUNDS: DesignBounds = DesignBounds { stacks: 2, slowest: 10_000.0, budget_s: 300.0 };
 
     fn pilot(
         seed: u64,
@@ -209,10 +209,10 @@ mod tests {
 
     #[test]
     fn slow_stacks_get_long_slices_as_far_as_the_budget_goes() {
-        let slow = Bounds { slowest: 100.0, ..BOUNDS };
+        let slow = DesignBounds { slowest: 100.0, ..BOUNDS };
         assert_eq!(design(&[], &slow).slice_s, 2.0);
-        assert_eq!(design(&[], &Bounds { budget_s: 64.0, ..slow }).slice_s, 0.75);
-        assert_eq!(design(&[], &Bounds { slowest: 0.0, budget_s: 1e6, ..slow }).slice_s, 30.0);
+        assert_eq!(design(&[], &DesignBounds { budget_s: 64.0, ..slow }).slice_s, 0.75);
+        assert_eq!(design(&[], &DesignBounds { slowest: 0.0, budget_s: 1e6, ..slow }).slice_s, 30.0);
         assert_eq!(design(&[], &BOUNDS).slice_s, 0.05);
     }
 

@@ -5,9 +5,9 @@
 //! Refuses a percentile with fewer than [`super::exceedance::LEAST_BEYOND`] I/Os beyond it.
 
 use super::exceedance::{RoundHistograms, Threshold, share, share_ratio};
-use super::gate::Gate;
+use super::gate::BatchGate;
 use super::ratio::{self, Difference};
-use super::spread::{BATCHES, Spread};
+use super::spread::{BATCHES, MeanSpread};
 use super::student::t975;
 use super::visits::{self, VisitRatio};
 use super::{ALPHA, Refusal};
@@ -31,7 +31,7 @@ pub struct Estimate {
     /// Samples pooled (of the poorer side).
     pub samples: u64,
     /// Whether the rounds behind it depend on each other for longer than a batch.
-    pub gate: Gate,
+    pub gate: BatchGate,
 }
 
 impl Estimate {
@@ -54,7 +54,7 @@ struct Inverted {
     pooled: Histogram,
     beyond: f64,
     at: Threshold,
-    spread: Spread,
+    spread: MeanSpread,
 }
 
 impl Inverted {
@@ -84,7 +84,7 @@ impl Inverted {
 struct InvertedPair {
     sides: [Inverted; 2],
     correlation: f64,
-    gate: Gate,
+    gate: BatchGate,
 }
 
 impl InvertedPair {
@@ -172,7 +172,7 @@ fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     let number = each.len() as f64;
     let mean = each.iter().sum::<f64>() / number;
     let residuals: Vec<f64> = each.iter().map(|one| one - mean).collect();
-    let gate = Spread::of(&residuals).ok()?.gate;
+    let gate = MeanSpread::of(&residuals).ok()?.gate;
     // What a batch leaves to the next counts where it adds up, and is known by fewer batches.
     let next: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let own: f64 = residuals.iter().map(|off| off * off).sum();

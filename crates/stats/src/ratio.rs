@@ -1,9 +1,9 @@
 //! The estimator: a ratio of totals over paired rounds with an interval from batch means. Rounds without
 //! a completion are legal; a side without any is refused.
 
-use super::gate::Gate;
+use super::gate::BatchGate;
 use super::refusal::Refusal;
-use super::spread::{Spread, mean};
+use super::spread::{MeanSpread, mean};
 use super::student::Uncertain;
 
 /// An estimated ratio with its 95 % interval.
@@ -16,11 +16,11 @@ pub struct Ratio {
     /// Upper bound.
     pub high: f64,
     /// Spread of the relative residuals behind it.
-    pub spread: Spread,
+    pub spread: MeanSpread,
 }
 
 impl Ratio {
-    fn around(ratio: f64, spread: Spread) -> Ratio {
+    fn around(ratio: f64, spread: MeanSpread) -> Ratio {
         let (below, above) = spread.reach(0.95);
         Ratio { ratio, low: ratio * (-below).exp(), high: ratio * above.exp(), spread }
     }
@@ -46,13 +46,13 @@ impl Ratio {
     }
 
     /// The batch gate.
-    pub fn gate(&self) -> Gate {
+    pub fn gate(&self) -> BatchGate {
         self.spread.gate
     }
 
     /// The same finding about the reciprocal: a ratio of times becomes one of rates, and its longer side the other one.
     pub fn inverted(self) -> Ratio {
-        let spread = Spread { skewness: -self.spread.skewness, ..self.spread };
+        let spread = MeanSpread { skewness: -self.spread.skewness, ..self.spread };
         Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low, spread }
     }
 }
@@ -66,7 +66,7 @@ impl Ratio {
 /// [`Refusal`] below 16 rounds, when a side completed nothing, or for a rate below zero.
 pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     let ratio = ratio_of_totals(rounds)?;
-    let spread = Spread::of(&residuals(rounds, ratio))?;
+    let spread = MeanSpread::of(&residuals(rounds, ratio))?;
     Ok(Ratio::around(ratio, spread))
 }
 
@@ -124,12 +124,12 @@ struct Stratum {
 }
 
 /// Mean of the strata with the spread of their rounds.
-fn pooled(strata: &[Stratum]) -> Result<(f64, Spread), Refusal> {
+fn pooled(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
     if strata.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
     }
     let within: Vec<f64> = strata.iter().flat_map(|visit| visit.residuals.iter().copied()).collect();
-    let mut spread = Spread::of(&within)?;
+    let mut spread = MeanSpread::of(&within)?;
     // Strata weigh alike, however many rounds they have: the variance of their mean says how many rounds it is worth.
     let shares: f64 = strata.iter().map(|visit| 1.0 / visit.residuals.len() as f64).sum();
     spread.variance *= spread.n as f64 * shares / (strata.len() as f64).powi(2);

@@ -1,6 +1,6 @@
 //! Why no verdict is given. A refusal is a result: it is stored and printed like one.
 
-use super::checks::{CarryOver, LengthCheck, Regime, Split};
+use super::checks::{CarryOver, LengthCheck, LevelSplit, Regime};
 use super::shown::Digits;
 use iotax_units::{counted, show_bytes};
 use serde::Serialize;
@@ -48,12 +48,12 @@ pub enum Refusal {
     /// The level broke and the ratio with it: two regimes, of which the mean is neither.
     Regimes {
         /// The break.
-        split: Split,
+        split: LevelSplit,
     },
     /// From some round on both run alike and steadily: a limit hides the cost.
     RateLimited {
         /// The break.
-        split: Split,
+        split: LevelSplit,
     },
     /// One side ran at a limit, which hides what it costs.
     AtLimit {
@@ -219,7 +219,7 @@ fn short_of(share: f64) -> String {
 }
 
 /// Both sides of a break, a cost each.
-fn regimes(split: &Split) -> String {
+fn regimes(split: &LevelSplit) -> String {
     let side = |regime: &Regime| {
         let [low, high] = [-1.0, 1.0].map(|way| 1.0 - regime.ratio * (-way * regime.half_width).exp());
         let cost = Digits::size(1.0 - regime.ratio, (low, high), true);

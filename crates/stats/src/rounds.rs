@@ -15,7 +15,7 @@ pub enum RoundKind {
 
 /// One slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct RoundPart {
     /// Which stack.
     pub stack: usize,
     /// Work done in the window: I/Os, or bytes where slices end on equal bytes.
@@ -36,31 +36,31 @@ pub struct Round {
     /// Whether its slices are a series, in which every stack ran many times.
     pub in_series: bool,
     /// In order of time.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RoundPart>,
 }
 
 /// What a slice's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum SliceValue {
     /// Work a second: slices end on time.
     Rate,
     /// Seconds a unit of work: slices end on equal work. Ratios are turned round at the end.
     Time,
 }
 
-impl Value {
+impl SliceValue {
     /// Of summed work and time; no time, or no work where it divides, gives a value that no estimate takes.
     pub fn of(self, amount: f64, seconds: f64) -> f64 {
         match self {
-            Value::Rate => amount / seconds,
-            Value::Time => seconds / amount,
+            SliceValue::Rate => amount / seconds,
+            SliceValue::Time => seconds / amount,
         }
     }
 }
 
 impl Round {
     /// The value of one stack over the round; `None` when it was not in it.
-    pub fn value(&self, stack: usize, value: Value) -> Option<f64> {
+    pub fn value(&self, stack: usize, value: SliceValue) -> Option<f64> {
         let ours = self.parts.iter().filter(|part| part.stack == stack);
         let (n, amount, seconds) = ours.fold((0, 0.0, 0.0), |(n, amount, seconds), part| {
             (n + 1, amount + part.amount, seconds + part.seconds)
@@ -70,13 +70,13 @@ impl Round {
 }
 
 /// Pairs `(A, B)` of one kind of rounds in order of time.
-pub fn pairs(rounds: &[Round], kind: RoundKind, a: usize, b: usize, value: Value) -> Vec<(f64, f64)> {
+pub fn pairs(rounds: &[Round], kind: RoundKind, a: usize, b: usize, value: SliceValue) -> Vec<(f64, f64)> {
     let of_kind = rounds.iter().filter(|round| round.kind == kind);
     of_kind.filter_map(|round| Some((round.value(a, value)?, round.value(b, value)?))).collect()
 }
 
 /// The same, split by stratum: what a set-up did holds for all rounds of a stratum and for none of another.
-pub fn pairs_by_stratum(rounds: &[Round], a: usize, b: usize, value: Value) -> Vec<Vec<(f64, f64)>> {
+pub fn pairs_by_stratum(rounds: &[Round], a: usize, b: usize, value: SliceValue) -> Vec<Vec<(f64, f64)>> {
     let mut strata: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for round in rounds {
         let found = pairs(std::slice::from_ref(round), RoundKind::Plain, a, b, value);
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn round(visit: u32, kind: RoundKind, parts: &[(usize, f64, f64)]) -> Round {
-        let part = |(stack, amount, seconds): &(usize, f64, f64)| Part {
+        let part = |(stack, amount, seconds): &(usize, f64, f64)| RoundPart {
             stack: *stack,
             amount: *amount,
             seconds: *seconds,
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn a_round_is_worth_its_totals() {
         let one = round(0, RoundKind::Plain, &[(0, 10.0, 1.0), (1, 6.0, 1.0), (1, 6.0, 2.0), (0, 20.0, 1.0)]);
-        assert_eq!((one.value(0, Value::Rate), one.value(1, Value::Rate)), (Some(15.0), Some(4.0)));
-        assert_eq!(one.value(1, Value::Time), Some(0.25));
-        assert_eq!(one.value(2, Value::Rate), None);
+        assert_eq!((one.value(0, SliceValue::Rate), one.value(1, SliceValue::Rate)), (Some(15.0), Some(4.0)));
+        assert_eq!(one.value(1, SliceValue::Time), Some(0.25));
+        assert_eq!(one.value(2, SliceValue::Rate), None);
     }
 
     #[test]
@@ -112,9 +112,9 @@ mod tests {
         let half = round(0, RoundKind::Plain, &[(0, 1.0, 1.0)]);
         let long = round(0, RoundKind::Long, &[(0, 1.0, 1.0), (1, 3.0, 1.0)]);
         let all = [whole(0), half, long, whole(0), whole(1), whole(2)];
-        assert_eq!(pairs(&all, RoundKind::Plain, 0, 1, Value::Rate), vec![(1.0, 2.0); 4]);
-        assert_eq!(pairs(&all, RoundKind::Long, 0, 1, Value::Rate), vec![(1.0, 3.0)]);
-        let strata = pairs_by_stratum(&all, 0, 1, Value::Rate);
+        assert_eq!(pairs(&all, RoundKind::Plain, 0, 1, SliceValue::Rate), vec![(1.0, 2.0); 4]);
+        assert_eq!(pairs(&all, RoundKind::Long, 0, 1, SliceValue::Rate), vec![(1.0, 3.0)]);
+        let strata = pairs_by_stratum(&all, 0, 1, SliceValue::Rate);
         assert_eq!(strata.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1]);
     }
 }

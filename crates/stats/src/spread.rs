@@ -1,7 +1,7 @@
 //! How far the mean of dependent values may be off: batch means, corrected for skewness and for rare large values.
 //! Refuses fewer than 16 values.
 
-use super::gate::Gate;
+use super::gate::BatchGate;
 use super::refusal::Refusal;
 use super::student::t_quantile;
 
@@ -10,7 +10,7 @@ pub const BATCHES: usize = 16;
 
 /// Spread of a mean whose values, in order of time, may depend on their neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct MeanSpread {
     /// Number of values.
     pub n: usize,
     /// Values in a batch: the power of two that leaves 16 to 31 batches.
@@ -27,15 +27,15 @@ pub struct Spread {
     /// Values over which one is still felt in the next.
     pub memory: usize,
     /// Whether batches are long enough.
-    pub gate: Gate,
+    pub gate: BatchGate,
 }
 
-impl Spread {
+impl MeanSpread {
     /// Of residuals: values minus their estimate, so that their mean is zero.
     ///
     /// # Errors
     /// [`Refusal::TooFewRounds`] below 16 values.
-    pub fn of(residuals: &[f64]) -> Result<Spread, Refusal> {
+    pub fn of(residuals: &[f64]) -> Result<MeanSpread, Refusal> {
         let n = residuals.len();
         if n < BATCHES {
             return Err(Refusal::TooFewRounds { have: n });
@@ -49,9 +49,9 @@ impl Spread {
         let excess = (long_run.variance - independent).max(0.0);
         let remembers = excess > 4.0 / (n as f64).sqrt() * independent;
         let variance = independent + if remembers { excess } else { excess / 3.0 };
-        let shape = Shape::of(residuals, n as f64 * independent / variance);
+        let shape = MomentShape::of(residuals, n as f64 * independent / variance);
         let few = if remembers { (n / (2 * long_run.memory + 1)).clamp(4, means.len()) - 1 } else { n - 1 };
-        Ok(Spread {
+        Ok(MeanSpread {
             n,
             batch,
             batches: means.len(),
@@ -59,7 +59,7 @@ impl Spread {
             freedom: shape.freedom.min(few as f64),
             skewness: shape.skewness,
             memory: if remembers { long_run.memory } else { 0 },
-            gate: Gate::of(&means),
+            gate: BatchGate::of(&means),
         })
     }
 
@@ -130,23 +130,23 @@ fn turned(t: f64, a: f64) -> f64 {
 }
 
 /// What the third and fourth moments say.
-struct Shape {
+struct MomentShape {
     skewness: f64,
     freedom: f64,
 }
 
-impl Shape {
+impl MomentShape {
     /// Of values worth so many independent ones. The variance of a variance follows from the kurtosis, and with it the
     /// degrees of freedom (Satterthwaite): 2 n / (kurtosis - 1).
-    fn of(values: &[f64], worth: f64) -> Shape {
+    fn of(values: &[f64], worth: f64) -> MomentShape {
         let n = values.len() as f64;
         let variance = power_sum(values, 2) / n;
         if variance <= 0.0 {
-            return Shape { skewness: 0.0, freedom: n };
+            return MomentShape { skewness: 0.0, freedom: n };
         }
         let kurtosis = power_sum(values, 4) / n / variance.powi(2);
         let skewness = power_sum(values, 3) / n / variance.powf(1.5);
-        Shape {
+        MomentShape {
             skewness: skewness / worth.sqrt(),
             freedom: (2.0 * worth / (kurtosis - 1.0).max(1e-9)).max(1.0),
         }
@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn sixteen_to_thirty_one_batches() {
         for n in 16..2000 {
-            let spread = Spread::of(&vec![0.0; n]).unwrap();
+            let spread = MeanSpread::of(&vec![0.0; n]).unwrap();
             assert!((16..=31).contains(&spread.batches), "{n}: {spread:?}");
             assert!(spread.batch.is_power_of_two());
         }
-        assert_eq!(Spread::of(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
+        assert_eq!(MeanSpread::of(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         // 32 values, batches of two: means are +1, -1, +1, ... Covariances 32/32, 1/32, then -30/32 - 1/32 ends the sum:
         // (2 * 33/32 - 1) / (1 - 3/32) = 34/29 is less than 1 + 4 / sqrt(32) of the independent 32/31: a third of the way.
         let values = [1.0, 1.0, -1.0, -1.0].repeat(8);
-        let spread = Spread::of(&values).unwrap();
+        let spread = MeanSpread::of(&values).unwrap();
         assert_eq!((spread.batch, spread.batches, spread.memory), (2, 16, 0));
         let third = 2.0 / 3.0 * 32.0 / 31.0 + 34.0 / 29.0 / 3.0;
         assert!((spread.variance - third).abs() < 1e-12);
@@ -200,7 +200,7 @@ mod tests {
     fn memory_worked_by_hand() {
         // 64 values. Covariances 64/64, 33/64, then 2/64 - 29/64 ends the sum: (2 * 97/64 - 1) / (1 - 3/64) = 130/61.
         let values = [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0].repeat(8);
-        let spread = Spread::of(&values).unwrap();
+        let spread = MeanSpread::of(&values).unwrap();
         assert!((spread.variance - 130.0 / 61.0).abs() < 1e-12, "{spread:?}");
         assert_eq!((spread.memory, spread.freedom), (1, 15.0));
         // Fixed-b: the memory is 1/64 of the series, which stretches the quantile by a fortieth.
@@ -213,7 +213,7 @@ mod tests {
         // Three stalls in 150 rounds: a Poisson count of 3 is 0.6 to 8.8, so that the truth may lie 5.8 stalls below and
         // 2.4 above. A symmetric interval reaches for neither.
         let values: Vec<f64> = (0..150).map(|i| if i % 50 == 20 { -0.98 } else { 0.02 }).collect();
-        let spread = Spread::of(&values).unwrap();
+        let spread = MeanSpread::of(&values).unwrap();
         let (below, above) = spread.reach(0.95);
         assert!(below > 5.8 / 150.0 && (2.4 / 150.0..3.4 / 150.0).contains(&above), "{below} {above}");
         assert!(spread.freedom < 8.0, "{spread:?}");

@@ -43,7 +43,7 @@ pub struct Wrote {
 
 /// One round, of any kind: all that is written fills the caches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Writes {
+pub struct WrittenRound {
     /// The set-up that it belongs to.
     pub visit: u32,
     /// Stack by stack.
@@ -52,9 +52,9 @@ pub struct Writes {
     pub preconditions: bool,
 }
 
-impl Writes {
+impl WrittenRound {
     /// Of a round whose amounts are bytes, flushes apart.
-    pub fn of(round: &Round) -> Writes {
+    pub fn of(round: &Round) -> WrittenRound {
         let mut stacks: Vec<usize> = round.parts.iter().map(|part| part.stack).collect();
         stacks.sort_unstable();
         stacks.dedup();
@@ -64,12 +64,17 @@ impl Writes {
                 ours.fold((0.0, 0.0), |(bytes, seconds), part| (bytes + part.amount, seconds + part.seconds));
             Wrote { stack, bytes, seconds, durable_s: None }
         };
-        Writes { visit: round.visit, stacks: stacks.into_iter().map(wrote).collect(), preconditions: false }
+        WrittenRound {
+            visit: round.visit,
+            stacks: stacks.into_iter().map(wrote).collect(),
+            preconditions: false,
+        }
     }
 
     /// Whether both are of one set-up: no pause between them, and the same stacks up.
-    fn goes_on(&self, next: &Writes) -> bool {
-        let stacks = |writes: &Writes| writes.stacks.iter().map(|wrote| wrote.stack).collect::<Vec<_>>();
+    fn goes_on(&self, next: &WrittenRound) -> bool {
+        let stacks =
+            |writes: &WrittenRound| writes.stacks.iter().map(|wrote| wrote.stack).collect::<Vec<_>>();
         self.visit == next.visit && stacks(self) == stacks(next)
     }
 
@@ -80,7 +85,7 @@ impl Writes {
 
 /// Where a stack's pace fell and stayed down.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct LastingFall {
     /// Which stack.
     pub stack: usize,
     /// First round behind it, among those of its visit.
@@ -128,30 +133,30 @@ pub struct Steady {
     /// Bytes that the least written drive got.
     pub written: f64,
     /// The last change of pace of each stack that had one.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LastingFall>,
 }
 
 /// The visits of a run in order of time: the rounds of each, and what they show.
-pub fn by_visit(rounds: &[Writes], spec: &SteadySpec) -> Vec<(Range<usize>, Steady)> {
+pub fn by_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Vec<(Range<usize>, Steady)> {
     let mut start = 0;
-    let visit = |rounds: &[Writes]| {
+    let visit = |rounds: &[WrittenRound]| {
         let range = start..start + rounds.len();
         start = range.end;
         (range, of_visit(rounds, spec))
     };
-    rounds.chunk_by(Writes::goes_on).map(visit).collect()
+    rounds.chunk_by(WrittenRound::goes_on).map(visit).collect()
 }
 
 /// What the visit shows that the last round belongs to.
-pub fn at_the_end(rounds: &[Writes], spec: &SteadySpec) -> Option<Steady> {
-    Some(of_visit(rounds.chunk_by(Writes::goes_on).last()?, spec))
+pub fn at_the_end(rounds: &[WrittenRound], spec: &SteadySpec) -> Option<Steady> {
+    Some(of_visit(rounds.chunk_by(WrittenRound::goes_on).last()?, spec))
 }
 
 /// Which rounds a verdict on steady writes may rest on.
 ///
 /// # Errors
 /// [`Refusal::SteadyNotShown`] when no visit came so far.
-pub fn judged(rounds: &[Writes], spec: &SteadySpec) -> Result<Vec<bool>, Refusal> {
+pub fn judged(rounds: &[WrittenRound], spec: &SteadySpec) -> Result<Vec<bool>, Refusal> {
     let visits = by_visit(rounds, spec);
     if !visits.iter().any(|(_, steady)| steady.reached) {
         return Err(not_shown(&visits, spec));
@@ -173,16 +178,17 @@ fn not_shown(visits: &[(Range<usize>, Steady)], spec: &SteadySpec) -> Refusal {
 }
 
 /// What the rounds of one visit show.
-pub fn of_visit(rounds: &[Writes], spec: &SteadySpec) -> Steady {
+pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
     let mut stacks: Vec<usize> =
         rounds.iter().flat_map(|round| &round.stacks).map(|wrote| wrote.stack).collect();
     stacks.sort_unstable();
     stacks.dedup();
-    let courses: Vec<Course> = stacks.iter().map(|stack| Course::of(rounds, *stack, spec)).collect();
+    let courses: Vec<StackCourse> =
+        stacks.iter().map(|stack| StackCourse::of(rounds, *stack, spec)).collect();
     let reached = courses.iter().map(|course| course.reached(spec)).collect::<Option<Vec<_>>>();
     let last = reached.and_then(|all| all.into_iter().max_by_key(|(from, _)| *from));
     let (from_round, why) = last.unwrap_or((rounds.len(), Why::NotReached));
-    let least = courses.iter().map(Course::in_all).fold(f64::INFINITY, f64::min);
+    let least = courses.iter().map(StackCourse::in_all).fold(f64::INFINITY, f64::min);
     Steady {
         reached: why != Why::NotReached,
         from_round,
@@ -194,25 +200,25 @@ pub fn of_visit(rounds: &[Writes], spec: &SteadySpec) -> Steady {
 
 /// How level the last rounds of preconditioning of a stack are; `None` of fewer than make a window. Of writes that end with a
 /// flush the durable pace counts, which is the drive's own.
-pub fn preconditioned(rounds: &[Writes], stack: usize) -> Option<Window> {
+pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
     let ours = rounds.iter().filter(|round| round.preconditions).filter_map(|round| round.stack(stack));
     let paces: Vec<f64> = ours.map(|wrote| wrote.bytes / wrote.durable_s.unwrap_or(wrote.seconds)).collect();
     Window::of(&paces[paces.len().checked_sub(STRETCHES)?..])
 }
 
 /// One stack in the course of a visit.
-struct Course {
+struct StackCourse {
     /// Bytes that each drive below it has got at the end of each round of the visit, from whichever stack.
     got: Vec<f64>,
-    change: Option<Change>,
+    change: Option<LastingFall>,
     /// The first rounds of the visit, if they preconditioned the stack until it was level.
     preconditioned: Option<usize>,
 }
 
-impl Course {
-    fn of(rounds: &[Writes], stack: usize, spec: &SteadySpec) -> Course {
+impl StackCourse {
+    fn of(rounds: &[WrittenRound], stack: usize, spec: &SteadySpec) -> StackCourse {
         let mut sum = 0.0;
-        let mut add = |round: &Writes| {
+        let mut add = |round: &WrittenRound| {
             sum += round.stacks.iter().map(|wrote| wrote.bytes * spec.reach(stack, wrote.stack)).sum::<f64>();
             sum
         };
@@ -220,7 +226,7 @@ impl Course {
         let change = change(rounds, stack, &got);
         let level = preconditioned(rounds, stack).is_some_and(|window| window.is_level());
         let before = rounds.iter().filter(|round| round.preconditions).count();
-        Course { got, change, preconditioned: level.then_some(before) }
+        StackCourse { got, change, preconditioned: level.then_some(before) }
     }
 
     fn in_all(&self) -> f64 {
@@ -264,7 +270,7 @@ impl SteadySpec {
 
 /// The last change of a stack's pace, by either of its two figures. Rounds that precondition have longer slices, whose pace is
 /// another with fewer flushes: it is not held against that of the others.
-fn change(rounds: &[Writes], stack: usize, got: &[f64]) -> Option<Change> {
+fn change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingFall> {
     let judged = rounds.iter().enumerate().filter(|(_, round)| !round.preconditions);
     let wrote: Vec<(usize, &Wrote)> =
         judged.filter_map(|(at, round)| Some((at, round.stack(stack)?))).collect();
@@ -274,7 +280,7 @@ fn change(rounds: &[Writes], stack: usize, got: &[f64]) -> Option<Change> {
     let found = |paces: &Vec<f64>| {
         let fall = last_fall(paces)?;
         let at = wrote[fall.at].0;
-        Some(Change {
+        Some(LastingFall {
             stack,
             at,
             written: if at == 0 { 0.0 } else { got[at - 1] },

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::noise::Noise;
-use crate::rounds::{Part, RoundKind};
+use crate::rounds::{RoundKind, RoundPart};
 
 /// Paces around these levels, so many of each, with 2 % of noise.
 fn paces(seed: u64, levels: &[(usize, f64)]) -> Vec<f64> {
@@ -11,10 +11,10 @@ fn paces(seed: u64, levels: &[(usize, f64)]) -> Vec<f64> {
     levels.iter().flat_map(around).map(|level| level * (1.0 + 0.02 * noise.normal())).collect()
 }
 
-fn visit(bytes: f64, paces: &[f64]) -> Vec<Writes> {
+fn visit(bytes: f64, paces: &[f64]) -> Vec<WrittenRound> {
     let one = |pace: &f64| {
         let wrote = Wrote { stack: 0, bytes, seconds: bytes / pace, durable_s: None };
-        Writes { stacks: vec![wrote], ..Writes::default() }
+        WrittenRound { stacks: vec![wrote], ..WrittenRound::default() }
     };
     paces.iter().map(one).collect()
 }
@@ -71,8 +71,8 @@ fn a_cache_must_be_exceeded_not_met() {
 
 #[test]
 fn every_stack_must_come_so_far_on_its_own_drive() {
-    let writes: Vec<Writes> = (0..30)
-        .map(|_| Writes {
+    let writes: Vec<WrittenRound> = (0..30)
+        .map(|_| WrittenRound {
             visit: 0,
             stacks: [(0, 10.0), (1, 30.0)]
                 .map(|(stack, bytes)| Wrote { stack, bytes, seconds: 1.0, durable_s: None })
@@ -137,13 +137,17 @@ fn rounds_that_precondition_fill_caches_and_show_what_is_level() {
 
 #[test]
 fn slices_of_a_stack_in_a_round_are_one() {
-    let part = |stack, amount, seconds| Part { stack, amount, seconds };
+    let part = |stack, amount, seconds| RoundPart { stack, amount, seconds };
     let parts = vec![part(1, 1.0, 2.0), part(0, 5.0, 1.0), part(0, 5.0, 3.0), part(1, 2.0, 2.0)];
-    let writes = Writes::of(&Round { kind: RoundKind::Long, visit: 3, parts, ..Round::default() });
+    let writes = WrittenRound::of(&Round { kind: RoundKind::Long, visit: 3, parts, ..Round::default() });
     let wrote = |stack, bytes, seconds| Wrote { stack, bytes, seconds, durable_s: None };
     assert_eq!(
         writes,
-        Writes { visit: 3, stacks: vec![wrote(0, 10.0, 4.0), wrote(1, 3.0, 4.0)], preconditions: false }
+        WrittenRound {
+            visit: 3,
+            stacks: vec![wrote(0, 10.0, 4.0), wrote(1, 3.0, 4.0)],
+            preconditions: false
+        }
     );
 }
 

@@ -8,11 +8,11 @@ use super::schedule::Schedule;
 use super::spread::mean;
 use super::stop::{Decision, StopSpec, decide};
 use super::{Concludes, Ratio, Verdict, family, length, quantile, sequence, t975};
-use crate::judge::{Judged, Question, judge};
-use crate::rounds::{Part, Round, RoundKind, Value, pairs};
+use crate::judge::{JudgedRatio, Question, judge};
+use crate::rounds::{Round, RoundKind, RoundPart, SliceValue, pairs};
 use iotax_histogram::Histogram;
 
-type Rounds = Vec<(f64, f64)>;
+type TrapRounds = Vec<(f64, f64)>;
 
 /// Share of `runs` simulations for which `test` is true; each gets a seed of its own.
 fn share(runs: u64, mut test: impl FnMut(&mut Noise) -> bool) -> f64 {
@@ -37,12 +37,12 @@ fn naive_covers(rounds: &[(f64, f64)], truth: f64) -> bool {
     low <= truth && truth <= high
 }
 
-fn independent(noise: &mut Noise, n: usize, truth: f64) -> Rounds {
+fn independent(noise: &mut Noise, n: usize, truth: f64) -> TrapRounds {
     (0..n).map(|_| (1.0 + 0.05 * noise.normal(), truth * (1.0 + 0.05 * noise.normal()))).collect()
 }
 
 /// One round in twelve of B runs at a twentieth.
-fn dips(noise: &mut Noise, n: usize) -> (Rounds, f64) {
+fn dips(noise: &mut Noise, n: usize) -> (TrapRounds, f64) {
     let rounds = (0..n)
         .map(|_| {
             let level = if noise.uniform() < 1.0 / 12.0 { 0.05 } else { 1.0 };
@@ -53,7 +53,7 @@ fn dips(noise: &mut Noise, n: usize) -> (Rounds, f64) {
 }
 
 /// B alone falls to 60 % for episodes that last a second (5 rounds of 0.2 s), a third of the time.
-fn episodes(noise: &mut Noise, n: usize, mean_length: f64) -> (Rounds, f64) {
+fn episodes(noise: &mut Noise, n: usize, mean_length: f64) -> (TrapRounds, f64) {
     let (leave, enter) = (1.0 / mean_length, 0.5 / mean_length);
     let mut slow = noise.uniform() < 1.0 / 3.0;
     let rounds = (0..n)
@@ -107,8 +107,8 @@ fn episodes_of_b_need_batches() {
 }
 
 /// 0.2 s a round, at most `budget_s`; A against A.
-fn run_until_decided(noise: &mut Noise, spec: &StopSpec) -> Rounds {
-    let mut rounds = Rounds::new();
+fn run_until_decided(noise: &mut Noise, spec: &StopSpec) -> TrapRounds {
+    let mut rounds = TrapRounds::new();
     loop {
         rounds.extend(independent(noise, 1, 1.0));
         if let Decision::Stop(_) = decide(&[&rounds], 0.2 * rounds.len() as f64, spec) {
@@ -149,7 +149,7 @@ fn sliced(
     orders: impl Iterator<Item = Vec<usize>>,
     mut level: impl FnMut(usize) -> f64,
     truth: f64,
-) -> Rounds {
+) -> TrapRounds {
     let mut at = 0;
     orders
         .map(|order| {
@@ -169,7 +169,7 @@ fn periodic_noise_fools_a_fixed_order_not_a_drawn_one() {
         let jitter: Vec<f64> = (0..400).map(|_| 0.01 * noise.normal()).collect();
         move |at: usize| if at % 4 == phase { 0.7 } else { 1.0 } + jitter[at]
     };
-    let costs = |rounds: &Rounds| !covers(&estimate(rounds).unwrap(), 1.0);
+    let costs = |rounds: &TrapRounds| !covers(&estimate(rounds).unwrap(), 1.0);
     let fixed = share(200, |noise| costs(&sliced((0..100).map(|_| vec![0, 1, 1, 0]), stall(1, noise), 1.0)));
     let drawn = share(200, |noise| {
         let mut schedule = Schedule::new(noise.bits(), 0);
@@ -226,7 +226,7 @@ fn rare_stalls_of_b_need_time() {
     let wrong_after = |seconds: f64| {
         let n = (seconds / 0.2) as usize;
         share(1000, |noise| {
-            let rounds: Rounds = (0..n)
+            let rounds: TrapRounds = (0..n)
                 .map(|_| {
                     let alive = if noise.uniform() < 0.02 { 0.0 } else { 1.0 };
                     (1.0 + 0.01 * noise.normal(), alive * (1.0 + 0.01 * noise.normal()))
@@ -271,7 +271,7 @@ fn drawn(
         let part = |stack| {
             let amount = rate(number, stack, before, noise);
             before = stack;
-            Part { stack, amount, seconds: 1.0 }
+            RoundPart { stack, amount, seconds: 1.0 }
         };
         let parts = schedule.round(2).into_iter().map(part).collect();
         Round { kind: RoundKind::Plain, visit: 0, parts, ..Round::default() }
@@ -279,8 +279,8 @@ fn drawn(
     (0..n).map(&mut round).collect()
 }
 
-fn judged(rounds: &[Round]) -> Judged {
-    judge(rounds, &Question { a: 0, b: 1, value: Value::Rate, zone: 0.02, precision: 0.01 })
+fn judged(rounds: &[Round]) -> JudgedRatio {
+    judge(rounds, &Question { a: 0, b: 1, value: SliceValue::Rate, zone: 0.02, precision: 0.01 })
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn a_level_that_splits_has_no_one_cost() {
         })
     };
     let sure = share(100, |noise| {
-        let (low, high) = naive(&pairs(&regimes(noise), RoundKind::Plain, 0, 1, Value::Rate));
+        let (low, high) = naive(&pairs(&regimes(noise), RoundKind::Plain, 0, 1, SliceValue::Rate));
         0.88 < low && high < 0.98
     });
     let refused = share(100, |noise| reason(&judged(&regimes(noise))) == "regimes");
@@ -339,7 +339,7 @@ fn short_slices_that_pay_for_their_start_are_caught_by_long_ones() {
             let seconds = if kind == RoundKind::Long { 4.0 } else { 1.0 };
             let mut part = |stack: usize| {
                 let started = if stack == 1 { seconds - 0.05 } else { seconds };
-                Part { stack, amount: 100.0 * started * (1.0 + 0.01 * noise.normal()), seconds }
+                RoundPart { stack, amount: 100.0 * started * (1.0 + 0.01 * noise.normal()), seconds }
             };
             Round { kind, parts: vec![part(0), part(1), part(1), part(0)], ..Round::default() }
         };
@@ -352,7 +352,7 @@ fn short_slices_that_pay_for_their_start_are_caught_by_long_ones() {
 }
 
 /// The word of the refusal; nothing where there is a verdict.
-fn reason(judged: &Judged) -> &'static str {
+fn reason(judged: &JudgedRatio) -> &'static str {
     match &judged.verdict {
         Verdict::Unresolved { reason, .. } => reason.word(),
         _ => "",
@@ -386,11 +386,11 @@ fn a_percentile_on_the_edge_between_two_modes_moves() {
 
 /// A disk that is busy with writes that were acknowledged long ago.
 #[derive(Default)]
-struct Disk {
+struct BusyDisk {
     owed_s: f64,
 }
 
-impl Disk {
+impl BusyDisk {
     /// Writes a slice's bytes: a second of the disk's time for A, behind all that is owed. B takes them in a tenth of
     /// one, and owes two. Gives the seconds until all is acknowledged and no I/O is in flight.
     fn write(&mut self, stack: usize) -> f64 {
@@ -418,10 +418,10 @@ impl Disk {
 
 #[test]
 fn an_empty_queue_is_no_clean_stack() {
-    let mut disk = Disk::default();
-    let naive = Disk::ratio(|stack| disk.write(stack));
-    let mut disk = Disk::default();
-    let durable = Disk::ratio(|stack| disk.write(stack) + disk.flush());
+    let mut disk = BusyDisk::default();
+    let naive = BusyDisk::ratio(|stack| disk.write(stack));
+    let mut disk = BusyDisk::default();
+    let durable = BusyDisk::ratio(|stack| disk.write(stack) + disk.flush());
     assert!(naive < 0.1, "acknowledged, the next slice pays: B takes {naive} of A's time");
     assert!((durable - 2.1).abs() < 1e-9, "equal bytes until they are durable: {durable}");
 }

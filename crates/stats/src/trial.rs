@@ -4,9 +4,9 @@
 use super::Refusal;
 use super::length::is_long;
 use super::pilot::Pattern;
-use super::rounds::{Round, RoundKind, Value};
+use super::rounds::{Round, RoundKind, SliceValue};
 use super::schedule::Schedule;
-use super::steady::{self, SteadySpec, Writes};
+use super::steady::{self, SteadySpec, WrittenRound};
 use super::stop::{self, Decision, StopSpec};
 
 /// What is measured, and how.
@@ -17,7 +17,7 @@ pub struct TrialSpec {
     /// The one that the others are compared with.
     pub baseline: usize,
     /// What a slice is worth.
-    pub value: Value,
+    pub value: SliceValue,
     /// Order within a round.
     pub pattern: Pattern,
     /// Whether some rounds have longer slices.
@@ -29,7 +29,7 @@ pub struct TrialSpec {
     /// The regime is the steady one of writes; amounts of rounds are then bytes. `None`: every round counts.
     pub steady: Option<SteadySpec>,
     /// Rounds that preconditioned the drives before those of their visits.
-    pub preconditioned: Vec<Writes>,
+    pub preconditioned: Vec<WrittenRound>,
 }
 
 /// The round to come.
@@ -46,7 +46,7 @@ pub type Compared = (usize, Vec<(f64, f64)>);
 
 /// Rounds so far, and the next.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct RoundTrial {
     spec: TrialSpec,
     schedule: Schedule,
     number: u32,
@@ -54,16 +54,16 @@ pub struct Trial {
     /// Which of `writes` each pair of a comparison is, in the order of the comparisons.
     places: Vec<Vec<usize>>,
     /// All rounds, of any kind; empty unless the regime is steady.
-    writes: Vec<Writes>,
+    writes: Vec<WrittenRound>,
 }
 
-impl Trial {
+impl RoundTrial {
     /// After the rounds that were measured before (by an earlier visit, or before a resume).
-    pub fn new(spec: TrialSpec, earlier: &[Round]) -> Trial {
+    pub fn new(spec: TrialSpec, earlier: &[Round]) -> RoundTrial {
         let others: Vec<usize> =
             spec.stacks.iter().filter(|stack| **stack != spec.baseline).copied().collect();
         let schedule = Schedule::new(spec.seed, spec.stream);
-        let mut trial = Trial {
+        let mut trial = RoundTrial {
             spec,
             schedule,
             number: 0,
@@ -94,7 +94,7 @@ impl Trial {
                 let before = self.spec.preconditioned.iter().filter(|writes| writes.visit == round.visit);
                 self.writes.extend(before.cloned());
             }
-            self.writes.push(Writes::of(round));
+            self.writes.push(WrittenRound::of(round));
         }
         if round.kind != RoundKind::Plain {
             return;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::noise::Noise;
-use crate::rounds::Part;
+use crate::rounds::RoundPart;
 use crate::stop::StopReason;
 use crate::{Refusal, ratio};
 
@@ -29,21 +29,21 @@ impl Drive {
         Drive { noise: Noise::new(seed), written: 0.0, at_s: 0.0, pace, cost }
     }
 
-    fn slice(&mut self, stack: usize) -> Part {
+    fn slice(&mut self, stack: usize) -> RoundPart {
         let times = if stack == 1 { (self.cost)(self.written) } else { 1.0 };
         let noise = 1.0 + 0.02 * self.noise.normal();
         let seconds = times * noise * SLICE / (self.pace)(self.written);
         self.written += SLICE;
         self.at_s += seconds;
-        Part { stack, amount: SLICE, seconds }
+        RoundPart { stack, amount: SLICE, seconds }
     }
 }
 
-fn trial(known_cache: Option<f64>) -> Trial {
+fn trial(known_cache: Option<f64>) -> RoundTrial {
     let spec = TrialSpec {
         stacks: vec![0, 1],
         baseline: 0,
-        value: Value::Time,
+        value: SliceValue::Time,
         pattern: Pattern::Mirror,
         long_rounds: false,
         seed: 1,
@@ -51,18 +51,18 @@ fn trial(known_cache: Option<f64>) -> Trial {
         steady: Some(SteadySpec { known_cache, reaches: vec![vec![1.0; 2]; 2] }),
         preconditioned: Vec::new(),
     };
-    Trial::new(spec, &[])
+    RoundTrial::new(spec, &[])
 }
 
 #[test]
 fn what_was_preconditioned_until_it_was_level_is_steady_from_the_first_round() {
     let round = |visit| Round {
         visit,
-        parts: [0, 1, 1, 0].map(|stack| Part { stack, amount: 1.0, seconds: 1.0 }).to_vec(),
+        parts: [0, 1, 1, 0].map(|stack| RoundPart { stack, amount: 1.0, seconds: 1.0 }).to_vec(),
         ..Round::default()
     };
     let mut trial = trial(None);
-    let before = Writes { preconditions: true, ..Writes::of(&round(1)) };
+    let before = WrittenRound { preconditions: true, ..WrittenRound::of(&round(1)) };
     trial.spec.preconditioned = vec![before; 5];
     trial.push(&round(0));
     assert!(trial.judged().is_err(), "the first visit was not preconditioned");
@@ -71,7 +71,7 @@ fn what_was_preconditioned_until_it_was_level_is_steady_from_the_first_round() {
 }
 
 /// Measures until the trial says stop; gives the trial and why.
-fn measured(drive: &mut Drive, known_cache: Option<f64>, budget_s: f64) -> (Trial, StopReason) {
+fn measured(drive: &mut Drive, known_cache: Option<f64>, budget_s: f64) -> (RoundTrial, StopReason) {
     let mut trial = trial(known_cache);
     let spec = StopSpec { precision: 0.01, min_time_s: 1.0, budget_s };
     loop {
@@ -84,7 +84,7 @@ fn measured(drive: &mut Drive, known_cache: Option<f64>, budget_s: f64) -> (Tria
     }
 }
 
-fn cost_of(trial: &Trial) -> f64 {
+fn cost_of(trial: &RoundTrial) -> f64 {
     let judged = trial.judged().unwrap();
     ratio::ratio_of_totals(&judged[0].1).unwrap()
 }
@@ -125,7 +125,7 @@ fn a_named_cache_is_filled_before_precision_counts() {
     let mut burst = flat(6);
     let mut short = trial.clone();
     short.spec.steady = None;
-    short = Trial::new(short.spec, &[]);
+    short = RoundTrial::new(short.spec, &[]);
     let spec = StopSpec { precision: 0.01, min_time_s: 1.0, budget_s: 300.0 };
     while short.decide(burst.at_s, &spec) != Decision::Stop(StopReason::Precision) {
         let order = short.plan().order;
@@ -170,7 +170,7 @@ fn a_new_visit_begins_anew() {
     let (first, _) = measured(&mut drive, Some(4096.0 * MIB), 300.0);
     let before = first.judged().unwrap()[0].1.len();
     let mut trial = first;
-    let mut round = |trial: &mut Trial| {
+    let mut round = |trial: &mut RoundTrial| {
         let order = trial.plan().order;
         let parts = order.into_iter().map(|stack| drive.slice(stack)).collect();
         trial.push(&Round { kind: RoundKind::Plain, visit: 1, parts, ..Round::default() });
@@ -188,12 +188,12 @@ fn a_cliff_that_a_cache_hides_shows_in_the_flush() {
     let mut drive = cliff(11);
     let mut trial = trial(None);
     while drive.written < 20_000.0 * MIB {
-        let parts: Vec<Part> = trial.plan().order.into_iter().map(|stack| drive.slice(stack)).collect();
+        let parts: Vec<RoundPart> = trial.plan().order.into_iter().map(|stack| drive.slice(stack)).collect();
         let taken =
             |stack| parts.iter().filter(|part| part.stack == stack).map(|part| part.seconds).sum::<f64>();
         let flushes = [taken(0), taken(1)];
         // All is taken by memory at once and waited for in the flush.
-        let quick = parts.iter().map(|part| Part { seconds: 0.001, ..*part }).collect();
+        let quick = parts.iter().map(|part| RoundPart { seconds: 0.001, ..*part }).collect();
         trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts: quick, ..Round::default() });
         if flushes[0] > 0.0 {
             trial.flushed(0, flushes[0]);

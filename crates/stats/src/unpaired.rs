@@ -3,7 +3,7 @@
 //! as 1/f noise. METHOD.md derives it; docs/decisions/unpaired-runs.md has what was measured.
 
 use super::ratio::{Total, ratio_of_totals, residuals};
-use super::spread::{Spread, mean};
+use super::spread::{MeanSpread, mean};
 use super::visits::LEAST;
 use super::{Concludes, Refusal, Uncertain, Verdict, t975};
 
@@ -16,7 +16,7 @@ const FAR: f64 = 1_000.0;
 
 /// A variance and how well it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct VariancePart {
     /// Of the logarithm.
     pub variance: f64,
     /// Degrees of freedom.
@@ -29,9 +29,9 @@ pub struct Level {
     /// Natural logarithm of the quantity.
     pub log: f64,
     /// What the run's own noise leaves open: the squared standard error.
-    pub error: Part,
+    pub error: VariancePart,
     /// What another run of the same length right behind this one would be off by, with nothing changed.
-    pub drift: Part,
+    pub drift: VariancePart,
     /// Rounds or visits behind it.
     pub units: usize,
 }
@@ -102,13 +102,16 @@ fn paired(units: &[(Total, Total)]) -> Result<(f64, Vec<f64>), Refusal> {
 }
 
 fn of_rounds(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
-    let spread = Spread::of(residuals)?;
+    let spread = MeanSpread::of(residuals)?;
     let means: Vec<f64> = residuals.chunks_exact(spread.batch).map(mean).collect();
     // The freedom is the batches': a memory so long that it leaves the spread fewer is what the drift stands for.
     Ok(Level {
         log,
-        error: Part { variance: spread.variance / spread.n as f64, freedom: (spread.batches - 1) as f64 },
-        drift: Part { variance: flicker(&means), freedom: DRIFT_FREEDOM },
+        error: VariancePart {
+            variance: spread.variance / spread.n as f64,
+            freedom: (spread.batches - 1) as f64,
+        },
+        drift: VariancePart { variance: flicker(&means), freedom: DRIFT_FREEDOM },
         units: spread.n,
     })
 }
@@ -122,8 +125,8 @@ fn of_visits(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
     let freedom = (k - 1) as f64;
     Ok(Level {
         log,
-        error: Part { variance: variance / k as f64, freedom },
-        drift: Part { variance, freedom },
+        error: VariancePart { variance: variance / k as f64, freedom },
+        drift: VariancePart { variance, freedom },
         units: k,
     })
 }
@@ -159,7 +162,7 @@ pub fn growth(separation: f64) -> f64 {
 
 /// New over old with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub struct UnpairedChange {
     /// New over old.
     pub ratio: f64,
     /// Lower bound.
@@ -176,13 +179,13 @@ pub struct Change {
 
 /// Compares two runs whose starts lie `separation` times their length apart: Student's t on the difference of
 /// the logarithms, with the variances of noise and drift of both, and Welch's degrees of freedom.
-pub fn change(old: &Level, new: &Level, separation: f64) -> Change {
-    let grown = |part: Part| Part { variance: part.variance * growth(separation), ..part };
+pub fn change(old: &Level, new: &Level, separation: f64) -> UnpairedChange {
+    let grown = |part: VariancePart| VariancePart { variance: part.variance * growth(separation), ..part };
     let noise = [old.error, new.error];
     let drift = [grown(old.drift), grown(new.drift)];
     let log = new.log - old.log;
     let half_width = half_width(&[noise, drift].concat());
-    Change {
+    UnpairedChange {
         ratio: log.exp(),
         low: (log - half_width).exp(),
         high: (log + half_width).exp(),
@@ -192,7 +195,7 @@ pub fn change(old: &Level, new: &Level, separation: f64) -> Change {
     }
 }
 
-impl Change {
+impl UnpairedChange {
     /// The runs differ by more than their own noise, but not by more than drift may have done.
     pub fn drift_could_explain(&self) -> bool {
         let log = self.ratio.ln().abs();
@@ -218,9 +221,9 @@ impl Change {
 }
 
 /// Student's t times the root of the variances' sum, degrees of freedom by Welch and Satterthwaite.
-fn half_width(parts: &[Part]) -> f64 {
+fn half_width(parts: &[VariancePart]) -> f64 {
     let uncertain =
-        |part: &Part| Uncertain { value: 0.0, error: part.variance.sqrt(), freedom: part.freedom };
+        |part: &VariancePart| Uncertain { value: 0.0, error: part.variance.sqrt(), freedom: part.freedom };
     let whole = parts.iter().map(uncertain).reduce(Uncertain::minus);
     // Whole degrees of freedom, rounded down: those of a drift are few and themselves a guess. A hair is added for what
     // squaring loses.
@@ -229,7 +232,7 @@ fn half_width(parts: &[Part]) -> f64 {
 
 /// A change of a rate against the largest loss that is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LimitOutcome {
     /// The whole interval lies beyond the limit.
     Fails,
     /// No part of it does.
@@ -240,15 +243,15 @@ pub enum Outcome {
     PerhapsWithin,
 }
 
-impl Outcome {
+impl LimitOutcome {
     /// Of the ratio of rates and its bounds; `limit` is a fraction (0.05: a loss of 5 %).
-    pub fn of(ratio: f64, low: f64, high: f64, limit: f64) -> Outcome {
+    pub fn of(ratio: f64, low: f64, high: f64, limit: f64) -> LimitOutcome {
         let least = 1.0 - limit;
         match () {
-            () if high < least => Outcome::Fails,
-            () if low >= least => Outcome::Passes,
-            () if ratio < least => Outcome::PerhapsBeyond,
-            () => Outcome::PerhapsWithin,
+            () if high < least => LimitOutcome::Fails,
+            () if low >= least => LimitOutcome::Passes,
+            () if ratio < least => LimitOutcome::PerhapsBeyond,
+            () => LimitOutcome::PerhapsWithin,
         }
     }
 }
@@ -451,7 +454,7 @@ mod tests {
 
     #[test]
     fn drift_is_named_where_it_could_explain() {
-        let found = |ratio: f64, noise: f64, half: f64| Change {
+        let found = |ratio: f64, noise: f64, half: f64| UnpairedChange {
             ratio,
             low: ratio * (-half).exp(),
             high: ratio * half.exp(),
@@ -467,7 +470,7 @@ mod tests {
         assert!(matches!(noisy.verdict(0.02), Verdict::Unresolved { reason: Refusal::TooWide { .. }, .. }));
         assert!(matches!(found(0.8, 0.03, 0.12).verdict(0.02), Verdict::Costs { .. }));
         assert!(matches!(found(0.999, 0.001, 0.01).verdict(0.02), Verdict::NoDifference { .. }));
-        let shorter = Change { drift: 0.02, ..found(0.93, 0.04, 0.05) };
+        let shorter = UnpairedChange { drift: 0.02, ..found(0.93, 0.04, 0.05) };
         assert!((shorter.longer(0.03).unwrap() - 0.0016 / 0.0005).abs() < 1e-9);
         assert_eq!(shorter.longer(0.02), None, "no length overcomes drift");
         assert_eq!(shorter.longer(1.0), Some(1.0));
@@ -475,11 +478,15 @@ mod tests {
 
     #[test]
     fn outcomes() {
-        assert_eq!(Outcome::of(0.90, 0.86, 0.949, 0.05), Outcome::Fails);
-        assert_eq!(Outcome::of(0.96, 0.95, 0.97, 0.05), Outcome::Passes);
-        assert_eq!(Outcome::of(0.94, 0.92, 0.96, 0.05), Outcome::PerhapsBeyond);
-        assert_eq!(Outcome::of(0.96, 0.94, 0.98, 0.05), Outcome::PerhapsWithin);
-        assert_eq!(Outcome::of(0.99, 0.98, 0.999, 0.0), Outcome::Fails, "no loss at all is accepted");
+        assert_eq!(LimitOutcome::of(0.90, 0.86, 0.949, 0.05), LimitOutcome::Fails);
+        assert_eq!(LimitOutcome::of(0.96, 0.95, 0.97, 0.05), LimitOutcome::Passes);
+        assert_eq!(LimitOutcome::of(0.94, 0.92, 0.96, 0.05), LimitOutcome::PerhapsBeyond);
+        assert_eq!(LimitOutcome::of(0.96, 0.94, 0.98, 0.05), LimitOutcome::PerhapsWithin);
+        assert_eq!(
+            LimitOutcome::of(0.99, 0.98, 0.999, 0.0),
+            LimitOutcome::Fails,
+            "no loss at all is accepted"
+        );
     }
 
     proptest! {

@@ -1,7 +1,9 @@
 //! What a comparison concludes. It refuses to conclude where the interval does not carry it, and every
 //! sentence names what it is about.
 
-use super::conclusion::{Change, Concludes, Conclusion, differs, no_difference, said, unresolved, width};
+use super::conclusion::{
+    Concludes, Conclusion, RatioChange, differs, no_difference, said, unresolved, width,
+};
 use super::phrase::Phrase;
 use super::refusal::Refusal;
 use super::round::percent_up;
@@ -44,7 +46,7 @@ pub enum Verdict {
         half_width: Option<f64>,
         /// What was found, where there is an interval.
         #[serde(skip_serializing_if = "Option::is_none")]
-        change: Option<Change>,
+        change: Option<RatioChange>,
         /// Why.
         reason: Refusal,
     },
@@ -57,29 +59,33 @@ impl From<Conclusion> for Verdict {
     fn from(found: Conclusion) -> Verdict {
         match found {
             Conclusion::Less(change) => {
-                let Change { value: cost, low, high } = change.turned();
+                let RatioChange { value: cost, low, high } = change.turned();
                 Verdict::Costs { cost, half_width: change.half_width(), low, high }
             }
             Conclusion::More(change) => {
-                let Change { value: gain, low, high } = change;
+                let RatioChange { value: gain, low, high } = change;
                 Verdict::Gains { gain, half_width: change.half_width(), low, high }
             }
             Conclusion::NoDifference { above } => Verdict::NoDifference { above },
-            Conclusion::Unresolved { change, reason } => {
-                Verdict::Unresolved { half_width: change.as_ref().map(Change::half_width), change, reason }
-            }
+            Conclusion::Unresolved { change, reason } => Verdict::Unresolved {
+                half_width: change.as_ref().map(RatioChange::half_width),
+                change,
+                reason,
+            },
         }
     }
 }
 
 impl Verdict {
     /// The change behind it, where it has an interval and zero is not all that is said.
-    pub fn change(&self) -> Option<Change> {
+    pub fn change(&self) -> Option<RatioChange> {
         match self {
             Verdict::Costs { cost, low, high, .. } => {
-                Some(Change { value: *cost, low: *low, high: *high }.turned())
+                Some(RatioChange { value: *cost, low: *low, high: *high }.turned())
             }
-            Verdict::Gains { gain, low, high, .. } => Some(Change { value: *gain, low: *low, high: *high }),
+            Verdict::Gains { gain, low, high, .. } => {
+                Some(RatioChange { value: *gain, low: *low, high: *high })
+            }
             Verdict::Unresolved { change, .. } => *change,
             Verdict::NoDifference { .. } => None,
         }
@@ -102,10 +108,10 @@ impl Verdict {
     pub fn phrase(&self) -> String {
         match self {
             Verdict::Costs { cost: value, low, high, .. } => {
-                format!("costs {}", said(Change { value: *value, low: *low, high: *high }, true))
+                format!("costs {}", said(RatioChange { value: *value, low: *low, high: *high }, true))
             }
             Verdict::Gains { gain: value, low, high, .. } => {
-                format!("gains {}", said(Change { value: *value, low: *low, high: *high }, false))
+                format!("gains {}", said(RatioChange { value: *value, low: *low, high: *high }, false))
             }
             Verdict::NoDifference { above } => format!("no difference above {}", percent_up(*above)),
             Verdict::Unresolved { change, .. } => match change.as_ref().and_then(width) {
@@ -122,7 +128,7 @@ impl Verdict {
 
     /// The same with its figures apart.
     pub fn about(&self, subject: &str) -> Phrase {
-        let size = |value: f64, low: f64, high: f64| Change { value, low, high };
+        let size = |value: f64, low: f64, high: f64| RatioChange { value, low, high };
         match self {
             Verdict::Costs { cost, low, high, .. } => {
                 differs("costs", size(*cost, *low, *high), true).words(format!(" of {subject}"))

@@ -2,7 +2,7 @@
 //! `iotax-agent` does only this; `iotax agent` does the same. [`program`] chooses which one is copied.
 
 use crate::guest::init;
-use crate::handler::Machine;
+use crate::handler::HostHandler;
 use crate::wire;
 use anyhow::Result;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -39,7 +39,7 @@ pub enum Serve {
 pub fn serve(what: Serve) -> Result<()> {
     match what {
         Serve::Port(patience) => init::supervise(patience).map(|never| match never {}),
-        Serve::Stdio => wire::serve_stdio(&mut Machine::default()),
+        Serve::Stdio => wire::serve_stdio(&mut HostHandler::default()),
     }
 }
 
@@ -50,12 +50,12 @@ pub fn init_if_pid_1() -> Option<ExitCode> {
 
 fn serve_port(port: File) -> Result<()> {
     let writer = port.try_clone()?;
-    wire::serve(port, writer, &mut Machine::default())
+    wire::serve(port, writer, &mut HostHandler::default())
 }
 
 /// What `iotax-agent` is asked for.
 #[derive(Debug, PartialEq, Eq)]
-enum Words {
+enum AgentArgs {
     Serve(Serve),
     Version,
     Build,
@@ -64,16 +64,16 @@ enum Words {
 const USAGE: &str = "usage: iotax-agent agent --stdio | agent --port [--patience SECONDS] | --version | --build\n\
     iotax starts it in guests and on other hosts; nobody needs to call it by hand";
 
-fn words(given: &[String]) -> Option<Words> {
+fn words(given: &[String]) -> Option<AgentArgs> {
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     Some(match given.as_slice() {
-        ["agent", "--stdio"] => Words::Serve(Serve::Stdio),
-        ["agent", "--port"] => Words::Serve(Serve::Port(Duration::from_secs(PATIENCE))),
+        ["agent", "--stdio"] => AgentArgs::Serve(Serve::Stdio),
+        ["agent", "--port"] => AgentArgs::Serve(Serve::Port(Duration::from_secs(PATIENCE))),
         ["agent", "--port", "--patience", seconds] => {
-            Words::Serve(Serve::Port(Duration::from_secs(seconds.parse().ok()?)))
+            AgentArgs::Serve(Serve::Port(Duration::from_secs(seconds.parse().ok()?)))
         }
-        ["--version"] => Words::Version,
-        ["--build"] => Words::Build,
+        ["--version"] => AgentArgs::Version,
+        ["--build"] => AgentArgs::Build,
         _ => return None,
     })
 }
@@ -89,18 +89,18 @@ pub fn main() -> ExitCode {
     }
     let given: Vec<String> = std::env::args().skip(1).collect();
     match words(&given) {
-        Some(Words::Serve(what)) => match allowed().and_then(|()| serve(what)) {
+        Some(AgentArgs::Serve(what)) => match allowed().and_then(|()| serve(what)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{NAME}: {error:#}");
                 ExitCode::from(iotax_units::exit::code_of(&error))
             }
         },
-        Some(Words::Version) => {
+        Some(AgentArgs::Version) => {
             println!("{NAME} {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
-        Some(Words::Build) => {
+        Some(AgentArgs::Build) => {
             println!("{BUILD}");
             ExitCode::SUCCESS
         }
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn the_agent_knows_the_words_by_which_it_is_started() {
         let of = |text: &str| words(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        assert_eq!(of("agent --stdio"), Some(Words::Serve(Serve::Stdio)));
-        let port = |seconds| Some(Words::Serve(Serve::Port(Duration::from_secs(seconds))));
+        assert_eq!(of("agent --stdio"), Some(AgentArgs::Serve(Serve::Stdio)));
+        let port = |seconds| Some(AgentArgs::Serve(Serve::Port(Duration::from_secs(seconds))));
         assert_eq!((of("agent --port"), of("agent --port --patience 7")), (port(PATIENCE), port(7)));
-        assert_eq!((of("--version"), of("--build")), (Some(Words::Version), Some(Words::Build)));
+        assert_eq!((of("--version"), of("--build")), (Some(AgentArgs::Version), Some(AgentArgs::Build)));
         for bad in ["", "agent", "agent --port --patience soon", "run", "agent --stdio more"] {
             assert_eq!(of(bad), None, "{bad}");
         }

@@ -4,7 +4,7 @@
 use super::op::Op;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
-use super::system::{Progress, RealSystem, Watcher};
+use super::system::{RealSystem, StepProgress, Watcher};
 use super::threads::ServingThread;
 use super::{Place, RunTag, StepOutput};
 use crate::guest::DiskKey;
@@ -80,7 +80,7 @@ impl Lacking {
 pub type SharedWatcher = Arc<Mutex<Watcher>>;
 
 /// Tells the one who watches.
-pub fn tell(watcher: &SharedWatcher, progress: Progress) -> ControlFlow<()> {
+pub fn tell(watcher: &SharedWatcher, progress: StepProgress) -> ControlFlow<()> {
     let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
     (*watcher)(progress)
 }
@@ -106,7 +106,7 @@ impl PlaceExecutors {
     }
 
     /// With this host's only, and somebody who watches what takes long, here and in places that are added.
-    pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> PlaceExecutors {
+    pub fn watched(watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static) -> PlaceExecutors {
         let watcher: SharedWatcher = Arc::new(Mutex::new(watcher));
         let mut system = RealSystem::default();
         system.watched_by(Arc::clone(&watcher));

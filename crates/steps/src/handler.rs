@@ -1,12 +1,12 @@
 //! What the agent's end of the wire can do, in any place: the machine's facts, its steps, the
 //! guard's look at a path, the quiesce gate.
 
-use super::wire::{Handler, Line};
+use super::wire::{Handler, ProgressLine};
 use crate::guest::disk::{self, DiskKey};
 use crate::system::RealSystem;
 use anyhow::{Context, Result, bail};
 use iotax_facts::Consent;
-use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
+use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::{self, Facts};
 use iotax_host::gauges::Gauges;
 use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim};
@@ -39,7 +39,7 @@ pub struct Allowed {
 
 /// The handler for this machine. Until it is told otherwise nothing may be written.
 #[derive(Default)]
-pub struct Machine {
+pub struct HostHandler {
     system: RealSystem,
     gauges: Gauges,
     /// The same for the threads of a series.
@@ -52,8 +52,8 @@ pub struct Machine {
     holds: BTreeMap<PathBuf, Hold>,
 }
 
-impl Handler for Machine {
-    fn attach(&mut self, line: Line) {
+impl Handler for HostHandler {
+    fn attach(&mut self, line: ProgressLine) {
         self.system = RealSystem::watched(move |progress| line.tell(serde_json::json!(progress)));
     }
 
@@ -105,13 +105,13 @@ impl Handler for Machine {
         disk::find_soon(key)
     }
 
-    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate> {
+    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate> {
         let gauges = &mut self.gauges;
         let devices: Vec<String> = paths.iter().flat_map(|path| gauges.lower_devices(path)).collect();
         let start = Instant::now();
         loop {
             let owed = self.gauges.owed(paths).context("/proc/meminfo does not tell what is dirty")?;
-            let gate = Gate {
+            let gate = QuiesceGate {
                 waited_ns: start.elapsed().as_nanos() as u64,
                 dirty_bytes: owed.bytes,
                 in_flight: self.gauges.in_flight(&devices),
@@ -173,14 +173,14 @@ mod tests {
         TargetSpec { path: path.to_owned(), bytes: None, writable: true, hold: Delay::default() }
     }
 
-    fn told(machine: &mut Machine, allowed: &Allowed) {
+    fn told(machine: &mut HostHandler, allowed: &Allowed) {
         machine.judge(serde_json::to_value(allowed).unwrap()).unwrap();
     }
 
     #[test]
     fn an_admitted_device_is_held_during_a_visit_and_free_between_visits() {
         let Some(device) = Loop::of(1 << 20) else { return };
-        let mut machine = Machine::default();
+        let mut machine = HostHandler::default();
         assert!(machine.permit(&writing(&device.path)).is_err(), "nothing was consented to");
         let mut admitted = Admitted::default();
         admitted.add(&device.path, inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity);
@@ -218,14 +218,14 @@ mod tests {
         let mut admitted = Admitted::default();
         admitted.add(&device.path, other);
         assert!(!admitted.knows(&device.path).unwrap());
-        let mut machine = Machine::default();
+        let mut machine = HostHandler::default();
         told(&mut machine, &Allowed { admitted, ..Allowed::default() });
         assert!(machine.permit(&writing(&device.path)).is_err());
     }
 
     #[test]
     fn what_no_device_tells_is_not_zero_and_not_waited_for() {
-        let mut machine = Machine::default();
+        let mut machine = HostHandler::default();
         // A limit of nothing: others' dirty pages are not waited for either.
         let gate = machine.gate(&[PathBuf::from("/proc/version")], Duration::ZERO).unwrap();
         assert_eq!(gate.in_flight, None);

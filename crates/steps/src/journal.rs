@@ -26,7 +26,7 @@ const MOST_DAMAGE: usize = 10;
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
-pub enum Entry {
+pub enum JournalEntry {
     /// About to be done.
     Intent {
         /// Number within the run.
@@ -77,7 +77,7 @@ impl Journal {
     /// When the file cannot be opened or read.
     pub fn open(run_dir: &Path) -> Result<Journal> {
         let log = read(run_dir)?;
-        let next_seq = log.entries.iter().map(Entry::seq).max().map_or(0, |seq| seq.saturating_add(1));
+        let next_seq = log.entries.iter().map(JournalEntry::seq).max().map_or(0, |seq| seq.saturating_add(1));
         let mut file = Appender::open(run_dir, FILE)?;
         // The name of a new journal must outlive the power as its lines do.
         sync_folder(run_dir)?;
@@ -95,7 +95,11 @@ impl Journal {
     /// When it could not be made durable: the step must not be done then.
     pub fn intent(&mut self, boot_id: &str, step: &Step) -> Result<u64> {
         let seq = self.next_seq;
-        self.append(&Entry::Intent { seq, boot_id: boot_id.to_owned(), step: Box::new(step.clone()) })?;
+        self.append(&JournalEntry::Intent {
+            seq,
+            boot_id: boot_id.to_owned(),
+            step: Box::new(step.clone()),
+        })?;
         // Numbers have no gaps: one that is missing is a line that was lost.
         self.next_seq += 1;
         Ok(seq)
@@ -106,7 +110,7 @@ impl Journal {
     /// # Errors
     /// When it could not be made durable.
     pub fn done(&mut self, seq: u64, made: &StepOutput) -> Result<()> {
-        self.append(&Entry::Done { seq, made: made.clone() })
+        self.append(&JournalEntry::Done { seq, made: made.clone() })
     }
 
     /// Writes that a step is undone.
@@ -114,10 +118,10 @@ impl Journal {
     /// # Errors
     /// When it could not be made durable.
     pub fn undone(&mut self, seq: u64) -> Result<()> {
-        self.append(&Entry::Undone { seq })
+        self.append(&JournalEntry::Undone { seq })
     }
 
-    fn append(&mut self, entry: &Entry) -> Result<()> {
+    fn append(&mut self, entry: &JournalEntry) -> Result<()> {
         crash_point(self.appended, "before");
         let text = line::encode_as(VERSION, entry)?;
         let written = self.file.append(&text).and_then(|_| self.file.sync());
@@ -128,10 +132,12 @@ impl Journal {
     }
 }
 
-impl Entry {
+impl JournalEntry {
     fn seq(&self) -> u64 {
         match self {
-            Entry::Intent { seq, .. } | Entry::Done { seq, .. } | Entry::Undone { seq } => *seq,
+            JournalEntry::Intent { seq, .. }
+            | JournalEntry::Done { seq, .. }
+            | JournalEntry::Undone { seq } => *seq,
         }
     }
 }
@@ -140,7 +146,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Log {
     /// Its whole entries, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// What is wrong with it beyond a torn last line, which a kill explains: something may be left that no entry names.
     pub damage: Vec<String>,
     /// Faults beyond those.
@@ -206,10 +212,10 @@ impl Log {
         log
     }
 
-    fn take(&mut self, entry: Entry, line: usize, begun: &mut BTreeSet<u64>) {
+    fn take(&mut self, entry: JournalEntry, line: usize, begun: &mut BTreeSet<u64>) {
         match &entry {
-            Entry::Intent { seq, .. } => drop(begun.insert(*seq)),
-            Entry::Done { seq, made } if !begun.contains(seq) => {
+            JournalEntry::Intent { seq, .. } => drop(begun.insert(*seq)),
+            JournalEntry::Done { seq, made } if !begun.contains(seq) => {
                 let made = made.shown();
                 self.damaged(|| {
                     format!("line {line}: step {seq} made {made}, and the line with its intent is missing")
@@ -221,8 +227,9 @@ impl Log {
     }
 
     fn note_lost_intents(&mut self, begun: &BTreeSet<u64>) {
-        let is_known = |entry: &&Entry| matches!(entry, Entry::Done { .. } | Entry::Undone { .. });
-        let known: BTreeSet<u64> = self.entries.iter().filter(is_known).map(Entry::seq).collect();
+        let is_known =
+            |entry: &&JournalEntry| matches!(entry, JournalEntry::Done { .. } | JournalEntry::Undone { .. });
+        let known: BTreeSet<u64> = self.entries.iter().filter(is_known).map(JournalEntry::seq).collect();
         let last = begun.last().copied().unwrap_or(0);
         let lost = (0..last).filter(|seq| !begun.contains(seq) && !known.contains(seq)).take(MOST_DAMAGE);
         let lost: Vec<u64> = lost.collect();
@@ -245,7 +252,7 @@ fn is_torn(line: &[u8]) -> bool {
     line[..length] == BEGINNING[..length] && !line.contains(&0)
 }
 
-fn entry(line: &[u8]) -> Result<Entry, String> {
+fn entry(line: &[u8]) -> Result<JournalEntry, String> {
     let sound = line::open(line).ok_or("it is damaged")?;
     if sound.version > FORMAT {
         return Err(format!("it is of format {}, and this iotax reads up to {FORMAT}", sound.version));
@@ -255,12 +262,12 @@ fn entry(line: &[u8]) -> Result<Entry, String> {
 }
 
 /// What was begun and not undone, in the order in which it was begun.
-pub fn open_steps(entries: &[Entry]) -> Vec<Open> {
+pub fn open_steps(entries: &[JournalEntry]) -> Vec<Open> {
     let mut open: Vec<Option<Open>> = Vec::new();
     let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for entry in entries {
         match entry {
-            Entry::Intent { seq, boot_id, step } => {
+            JournalEntry::Intent { seq, boot_id, step } => {
                 places.entry(*seq).or_default().push(open.len());
                 open.push(Some(Open {
                     seq: *seq,
@@ -269,13 +276,13 @@ pub fn open_steps(entries: &[Entry]) -> Vec<Open> {
                     made: None,
                 }));
             }
-            Entry::Done { seq, made } => {
+            JournalEntry::Done { seq, made } => {
                 let first = places.get(seq).and_then(|places| places.first());
                 if let Some(Some(found)) = first.map(|at| &mut open[*at]) {
                     found.made = Some(made.clone());
                 }
             }
-            Entry::Undone { seq } => {
+            JournalEntry::Undone { seq } => {
                 places.remove(seq).unwrap_or_default().into_iter().for_each(|at| open[at] = None);
             }
         }

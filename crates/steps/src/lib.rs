@@ -193,8 +193,8 @@ pub struct StepOutput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessId>,
     /// Settings of the queue of a disk that was taken away.
-    #[serde(default, skip_serializing_if = "queue::Settings::is_empty")]
-    pub queue: queue::Settings,
+    #[serde(default, skip_serializing_if = "queue::QueueSettings::is_empty")]
+    pub queue: queue::QueueSettings,
 }
 
 impl StepOutput {

@@ -20,7 +20,7 @@ const CONFIG: &str =
 
 /// A volume group and its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group<'a> {
+pub struct VolumeGroup<'a> {
     /// The run.
     pub run_id: &'a str,
     /// Its name.
@@ -37,7 +37,7 @@ struct Physical {
     group: String,
 }
 
-impl Group<'_> {
+impl VolumeGroup<'_> {
     /// UUID of a physical volume: the same for the same run, group and number, and no other's.
     pub fn uuid(&self, number: usize) -> String {
         let part = |salt: usize| {
@@ -215,16 +215,16 @@ fn with_hint(error: anyhow::Error) -> anyhow::Error {
 
 #[derive(Deserialize)]
 struct Report {
-    report: Vec<Part>,
+    report: Vec<LvmField>,
 }
 
 #[derive(Deserialize)]
-struct Part {
-    pv: Vec<Row>,
+struct LvmField {
+    pv: Vec<LvmRow>,
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct LvmRow {
     pv_name: PathBuf,
     pv_uuid: String,
     vg_name: String,
@@ -242,13 +242,17 @@ fn physical_of(text: &str, known: &[String]) -> Result<Vec<Physical>> {
 mod tests {
     use super::*;
 
-    fn group() -> Group<'static> {
-        Group { run_id: "r", name: "iotax-r-lvm0", members: vec![Path::new("/dev/a"), Path::new("/dev/b")] }
+    fn group() -> VolumeGroup<'static> {
+        VolumeGroup {
+            run_id: "r",
+            name: "iotax-r-lvm0",
+            members: vec![Path::new("/dev/a"), Path::new("/dev/b")],
+        }
     }
 
     #[test]
     fn uuids_are_lvms_and_each_of_one_run_group_and_number() {
-        let of = |run_id, name| Group { run_id, name, members: Vec::new() };
+        let of = |run_id, name| VolumeGroup { run_id, name, members: Vec::new() };
         let all = [group().uuid(0), group().uuid(1), of("s", "iotax-r-lvm0").uuid(0), of("r", "x").uuid(0)];
         for uuid in &all {
             let parts: Vec<usize> = uuid.split('-').map(str::len).collect();

@@ -310,12 +310,12 @@ fn share(text: &str) -> Option<f64> {
 }
 
 /// What is said of an array, on its device or a member.
-struct Said {
+struct ArrayReport {
     name: String,
     uuid: String,
 }
 
-impl Said {
+impl ArrayReport {
     /// mdadm writes the home host before it, where there is room.
     fn is(&self, name: &str) -> bool {
         bare(&self.name) == bare(name)
@@ -327,14 +327,14 @@ fn bare(name: &str) -> &str {
 }
 
 /// Of what `--export` prints.
-fn of_export(text: &str) -> Option<Said> {
+fn of_export(text: &str) -> Option<ArrayReport> {
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     let uuid = value("MD_UUID").or(value("MD_METADATA"))?.to_owned();
-    Some(Said { name: value("MD_NAME").unwrap_or_default().to_owned(), uuid })
+    Some(ArrayReport { name: value("MD_NAME").unwrap_or_default().to_owned(), uuid })
 }
 
 /// The superblock on a device, if there is one.
-fn superblock(member: &Path) -> Result<Option<Said>> {
+fn superblock(member: &Path) -> Result<Option<ArrayReport>> {
     let mut command = tool("mdadm", ["--examine", "--export"]);
     let output = output(command.arg(member))?;
     // It ends with 1 both where there is none and where it cannot open the device.
@@ -366,7 +366,7 @@ fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
 }
 
 /// What an array says of itself; `None`: it has no superblock, or is gone meanwhile.
-fn named(array: &str) -> Result<Option<Said>> {
+fn named(array: &str) -> Result<Option<ArrayReport>> {
     let mut command = tool("mdadm", ["--detail", "--export"]);
     let output = output(command.arg(format!("/dev/{array}")))?;
     Ok(of_export(&String::from_utf8_lossy(&output.stdout)))

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::PathRef;
-use crate::op::{Bounds, Drives};
-use iotax_host::made_up::{Machine, server};
+use crate::op::{Drives, SyncBounds};
+use iotax_host::made_up::{MadeUpMachine, server};
 
 fn array() -> CreateArray {
     CreateArray {
@@ -18,7 +18,7 @@ fn array() -> CreateArray {
         data_offset: Some(1 << 20),
         uneven: false,
         assume_clean: false,
-        sync_speed: Bounds::default(),
+        sync_speed: SyncBounds::default(),
         bytes: 64 << 20,
         drives: Drives::default(),
     }
@@ -55,7 +55,7 @@ fn an_array_is_known_by_its_name_with_and_without_the_home_host() {
     assert!(of_export("").is_none());
 }
 
-fn md(files: &[(&str, &str)]) -> Machine {
+fn md(files: &[(&str, &str)]) -> MadeUpMachine {
     let machine = server();
     for (file, text) in files {
         machine.put(&[(&format!("/sys/block/md127/md/{file}"), text)]);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Where an export is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Server<'a> {
+pub enum NbdAddress<'a> {
     /// Address and port.
     Tcp(std::net::SocketAddr),
     /// A Unix socket.
@@ -30,7 +30,7 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// When the server does not answer, or no device is free.
-pub fn connect(export: &str, server: Server, connections: u32) -> Result<PathBuf> {
+pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<PathBuf> {
     load_modules(&["nbd"])?;
     let probe = Probe::of_files(Path::new("/"));
     let start = Instant::now();
@@ -49,10 +49,10 @@ pub fn connect(export: &str, server: Server, connections: u32) -> Result<PathBuf
 }
 
 /// Over a socket of a process of its own: a connection made by netlink would belong to nobody that bears a name.
-fn words(export: &str, server: Server, connections: u32, device: &Path) -> Vec<String> {
+fn words(export: &str, server: NbdAddress, connections: u32, device: &Path) -> Vec<String> {
     let mut words: Vec<String> = match server {
-        Server::Tcp(at) => vec![at.ip().to_string(), at.port().to_string()],
-        Server::Unix(socket) => vec!["-unix".into(), socket.display().to_string()],
+        NbdAddress::Tcp(at) => vec![at.ip().to_string(), at.port().to_string()],
+        NbdAddress::Unix(socket) => vec!["-unix".into(), socket.display().to_string()],
     };
     words.push(device.display().to_string());
     words.extend(["-nonetlink".into(), "-connections".into(), connections.to_string()]);
@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn the_client_is_told_where_and_what() {
         let told = |server| words("iotax-r-nbd0", server, 2, Path::new("/dev/nbd3")).join(" ");
-        let at = Server::Tcp("127.0.0.1:10809".parse().unwrap());
+        let at = NbdAddress::Tcp("127.0.0.1:10809".parse().unwrap());
         assert_eq!(told(at), "127.0.0.1 10809 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0");
-        let socket = Server::Unix(Path::new("/run/x/nbd0"));
+        let socket = NbdAddress::Unix(Path::new("/run/x/nbd0"));
         assert_eq!(told(socket), "-unix /run/x/nbd0 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0");
     }
 

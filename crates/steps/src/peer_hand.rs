@@ -1,7 +1,7 @@
 //! Steps in a place that is not this process: what is asked of the agent there (the payload of `step`, docs/wire.md), what it
 //! tells, and the executor here that does so. The connection is one of its own, so that a step that takes minutes is in nobody's way.
 
-use super::wire::message::{Request, Response};
+use super::wire::message::{Response, WireRequest};
 use super::wire::peer::Peer;
 use crate::guest::{self, DiskKey};
 use crate::hand::{Lacking, PlaceExecutor, SharedWatcher, tell};
@@ -29,7 +29,7 @@ const LOOK_LIMIT: Duration = Duration::from_secs(60);
 /// What is asked of the agent in a place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Asked {
+pub enum StepRequest {
     /// Which boot this is.
     BootId,
     /// The operation with what it must know before it changes anything.
@@ -42,14 +42,14 @@ pub enum Asked {
         /// It.
         op: Op,
         /// The run.
-        run: Run,
+        run: RunOfStep,
     },
     /// What an interrupted attempt made.
     Find {
         /// It.
         op: Op,
         /// The run.
-        run: Run,
+        run: RunOfStep,
         /// What other steps are known to have made there.
         others: Vec<StepOutput>,
     },
@@ -58,7 +58,7 @@ pub enum Asked {
         /// It.
         op: Op,
         /// The run.
-        run: Run,
+        run: RunOfStep,
         /// What it made.
         made: StepOutput,
     },
@@ -94,27 +94,27 @@ pub enum Asked {
 
 /// The run that a step belongs to, as that place knows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Run {
+pub struct RunOfStep {
     /// Its id.
     pub id: String,
     /// Its folder there.
     pub dir: PathBuf,
 }
 
-impl Run {
+impl RunOfStep {
     fn tag(&self) -> RunTag {
         RunTag { run_id: self.id.clone(), run_dir: self.dir.clone() }
     }
 
-    fn of(tag: &RunTag) -> Run {
-        Run { id: tag.run_id.clone(), dir: tag.run_dir.clone() }
+    fn of(tag: &RunTag) -> RunOfStep {
+        RunOfStep { id: tag.run_id.clone(), dir: tag.run_dir.clone() }
     }
 }
 
 /// What the agent tells.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
-pub enum Told {
+pub enum StepAnswer {
     /// The boot's id.
     Boot {
         /// It.
@@ -177,8 +177,8 @@ pub enum Told {
 /// # Errors
 /// When the question is not understood; what could not be done is an answer.
 pub fn answer(executor: &mut dyn PlaceExecutor, payload: serde_json::Value) -> Result<serde_json::Value> {
-    let asked: Asked = serde_json::from_value(payload).context("cannot understand the step")?;
-    let told = act(executor, asked).unwrap_or_else(|error| Told::Refused {
+    let asked: StepRequest = serde_json::from_value(payload).context("cannot understand the step")?;
+    let told = act(executor, asked).unwrap_or_else(|error| StepAnswer::Refused {
         not_ours: error.is::<NotOurs>(),
         nothing_made: error.is::<NothingMade>(),
         code: code_of(&error),
@@ -187,24 +187,30 @@ pub fn answer(executor: &mut dyn PlaceExecutor, payload: serde_json::Value) -> R
     Ok(serde_json::to_value(told)?)
 }
 
-fn act(executor: &mut dyn PlaceExecutor, asked: Asked) -> Result<Told> {
+fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswer> {
     Ok(match asked {
-        Asked::BootId => Told::Boot { id: executor.boot_id()? },
-        Asked::Observe { op } => Told::Observed { op: executor.observed(op)? },
-        Asked::Perform { op, run } => Told::Made { made: Some(executor.perform(&op, &run.tag())?) },
-        Asked::Find { op, run, others } => Told::Made { made: executor.find(&op, &run.tag(), &others)? },
-        Asked::Undo { op, run, made } => {
-            executor.undo(&op, &run.tag(), &made)?;
-            Told::Made { made: None }
+        StepRequest::BootId => StepAnswer::Boot { id: executor.boot_id()? },
+        StepRequest::Observe { op } => StepAnswer::Observed { op: executor.observed(op)? },
+        StepRequest::Perform { op, run } => {
+            StepAnswer::Made { made: Some(executor.perform(&op, &run.tag())?) }
         }
-        Asked::State { op, made } => Told::State { now: executor.state(&op, &made)? },
-        Asked::Settings { op, made } => Told::Settings { settings: executor.settings(&op, &made)? },
-        Asked::Threads { op, made } => Told::Threads { threads: executor.threads(&op, &made)? },
-        Asked::Notes => Told::Notes { notes: executor.notes() },
-        Asked::Missing { needs } => {
+        StepRequest::Find { op, run, others } => {
+            StepAnswer::Made { made: executor.find(&op, &run.tag(), &others)? }
+        }
+        StepRequest::Undo { op, run, made } => {
+            executor.undo(&op, &run.tag(), &made)?;
+            StepAnswer::Made { made: None }
+        }
+        StepRequest::State { op, made } => StepAnswer::State { now: executor.state(&op, &made)? },
+        StepRequest::Settings { op, made } => {
+            StepAnswer::Settings { settings: executor.settings(&op, &made)? }
+        }
+        StepRequest::Threads { op, made } => StepAnswer::Threads { threads: executor.threads(&op, &made)? },
+        StepRequest::Notes => StepAnswer::Notes { notes: executor.notes() },
+        StepRequest::Missing { needs } => {
             let probe = Probe::here(Path::new("/"), guest::findings::FINDINGS);
             let Lacking { lacking, distribution } = Lacking::on(&probe, &needs);
-            Told::Missing { lacking, distribution }
+            StepAnswer::Missing { lacking, distribution }
         }
     })
 }
@@ -227,8 +233,8 @@ impl RemoteExecutor {
         RemoteExecutor { peer, gone, watcher: None, waited: false }
     }
 
-    fn ask(&mut self, asked: &Asked) -> Result<Told> {
-        let request = Request::Step { payload: serde_json::to_value(asked)? };
+    fn ask(&mut self, asked: &StepRequest) -> Result<StepAnswer> {
+        let request = WireRequest::Step { payload: serde_json::to_value(asked)? };
         let mut told = |far: serde_json::Value| match (&self.watcher, serde_json::from_value(far)) {
             (Some(watcher), Ok(progress)) => tell(watcher, progress),
             // What is not understood is not shown.
@@ -239,37 +245,37 @@ impl RemoteExecutor {
             other => return Err(Failed::from(self.peer.unexpected("step", &other)).into()),
         };
         match serde_json::from_value(payload).context("cannot understand what the agent told")? {
-            Told::Refused { why, not_ours: true, .. } => Err(NotOurs(why).into()),
-            Told::Refused { why, nothing_made: true, .. } => Err(anyhow!(why).context(NothingMade)),
-            Told::Refused { why, code, .. } => Err(Failed { code, message: why }.into()),
+            StepAnswer::Refused { why, not_ours: true, .. } => Err(NotOurs(why).into()),
+            StepAnswer::Refused { why, nothing_made: true, .. } => Err(anyhow!(why).context(NothingMade)),
+            StepAnswer::Refused { why, code, .. } => Err(Failed { code, message: why }.into()),
             told => Ok(told),
         }
     }
 
-    fn made(&mut self, asked: &Asked) -> Result<Option<StepOutput>> {
+    fn made(&mut self, asked: &StepRequest) -> Result<Option<StepOutput>> {
         match self.ask(asked)? {
-            Told::Made { made } => Ok(made),
+            StepAnswer::Made { made } => Ok(made),
             other => Err(self.strange(&other)),
         }
     }
 
-    fn strange(&self, told: &Told) -> anyhow::Error {
+    fn strange(&self, told: &StepAnswer) -> anyhow::Error {
         anyhow!("{} told what was not asked: {told:?}", self.peer.name())
     }
 }
 
 impl PlaceExecutor for RemoteExecutor {
     fn boot_id(&mut self) -> Result<String> {
-        match self.ask(&Asked::BootId)? {
-            Told::Boot { id } => Ok(id),
+        match self.ask(&StepRequest::BootId)? {
+            StepAnswer::Boot { id } => Ok(id),
             other => Err(self.strange(&other)),
         }
     }
 
     fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
         let request = match key {
-            DiskKey::Serial(serial) => Request::DiskBySerial { serial: serial.clone() },
-            DiskKey::Pci(address) => Request::DiskAtPci { address: address.clone() },
+            DiskKey::Serial(serial) => WireRequest::DiskBySerial { serial: serial.clone() },
+            DiskKey::Pci(address) => WireRequest::DiskAtPci { address: address.clone() },
         };
         match self.peer.call(request, LOOK_LIMIT).map_err(Failed::from)? {
             Response::Disk { path } => Ok(path),
@@ -278,57 +284,58 @@ impl PlaceExecutor for RemoteExecutor {
     }
 
     fn observed(&mut self, op: Op) -> Result<Op> {
-        match self.ask(&Asked::Observe { op })? {
-            Told::Observed { op } => Ok(op),
+        match self.ask(&StepRequest::Observe { op })? {
+            StepAnswer::Observed { op } => Ok(op),
             other => Err(self.strange(&other)),
         }
     }
 
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        let made = self.made(&Asked::Perform { op: op.clone(), run: Run::of(tag) })?;
+        let made = self.made(&StepRequest::Perform { op: op.clone(), run: RunOfStep::of(tag) })?;
         made.with_context(|| format!("{} told nothing of what it made", self.peer.name()))
     }
 
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        self.made(&Asked::Find { op: op.clone(), run: Run::of(tag), others: others.to_vec() })
+        self.made(&StepRequest::Find { op: op.clone(), run: RunOfStep::of(tag), others: others.to_vec() })
     }
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
-        self.made(&Asked::Undo { op: op.clone(), run: Run::of(tag), made: made.clone() }).map(drop)
+        self.made(&StepRequest::Undo { op: op.clone(), run: RunOfStep::of(tag), made: made.clone() })
+            .map(drop)
     }
 
     fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
-        match self.ask(&Asked::State { op: op.clone(), made: made.clone() })? {
-            Told::State { now } => Ok(now),
+        match self.ask(&StepRequest::State { op: op.clone(), made: made.clone() })? {
+            StepAnswer::State { now } => Ok(now),
             other => Err(self.strange(&other)),
         }
     }
 
     fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
-        match self.ask(&Asked::Settings { op: op.clone(), made: made.clone() })? {
-            Told::Settings { settings } => Ok(settings),
+        match self.ask(&StepRequest::Settings { op: op.clone(), made: made.clone() })? {
+            StepAnswer::Settings { settings } => Ok(settings),
             other => Err(self.strange(&other)),
         }
     }
 
     fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>> {
-        match self.ask(&Asked::Threads { op: op.clone(), made: made.clone() })? {
-            Told::Threads { threads } => Ok(threads),
+        match self.ask(&StepRequest::Threads { op: op.clone(), made: made.clone() })? {
+            StepAnswer::Threads { threads } => Ok(threads),
             other => Err(self.strange(&other)),
         }
     }
 
     fn notes(&mut self) -> Vec<String> {
-        match self.ask(&Asked::Notes) {
-            Ok(Told::Notes { notes }) => notes,
+        match self.ask(&StepRequest::Notes) {
+            Ok(StepAnswer::Notes { notes }) => notes,
             // Whatever is the matter, undoing has told of it.
             _ => Vec::new(),
         }
     }
 
     fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
-        match self.ask(&Asked::Missing { needs: asked.to_vec() })? {
-            Told::Missing { lacking, distribution } => Ok(Lacking { lacking, distribution }),
+        match self.ask(&StepRequest::Missing { needs: asked.to_vec() })? {
+            StepAnswer::Missing { lacking, distribution } => Ok(Lacking { lacking, distribution }),
             other => Err(self.strange(&other)),
         }
     }
@@ -349,13 +356,13 @@ impl PlaceExecutor for RemoteExecutor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::handler::Machine;
+    use crate::handler::HostHandler;
     use crate::op::MakeDirectory;
     use iotax_facts::need::{Find, Requirement, Supply, everywhere};
     use iotax_host::needs::{self, Need, OWN};
 
     fn executor() -> RemoteExecutor {
-        let mut peer = Peer::in_process("elsewhere", Box::new(Machine::default())).unwrap();
+        let mut peer = Peer::in_process("elsewhere", Box::new(HostHandler::default())).unwrap();
         peer.hello("r1", Duration::from_secs(5)).unwrap();
         RemoteExecutor::new(peer, Box::new(|| false))
     }
@@ -399,7 +406,8 @@ mod tests {
 
     #[test]
     fn what_is_somebody_elses_stays_so_over_the_wire() {
-        let refused = Told::Refused { why: "it is".into(), code: 4, not_ours: true, nothing_made: false };
+        let refused =
+            StepAnswer::Refused { why: "it is".into(), code: 4, not_ours: true, nothing_made: false };
         let text = serde_json::to_value(&refused).unwrap();
         assert_eq!(text["not_ours"], true);
         let folder = tempfile::tempdir().unwrap();

@@ -8,13 +8,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 /// Values by the name of their file.
-pub type Settings = BTreeMap<String, String>;
+pub type QueueSettings = BTreeMap<String, String>;
 
 /// Decides which values others may have, so it comes first.
 const SCHEDULER: &str = "scheduler";
 
 /// Those of a disk that can be written.
-pub fn settings(probe: &Probe, disk: &str) -> Settings {
+pub fn settings(probe: &Probe, disk: &str) -> QueueSettings {
     let folder = sys_block(disk).join("queue");
     let can_be_written = |name: &String| {
         let meta = fs::metadata(probe.at(folder.join(name)));
@@ -35,7 +35,12 @@ pub fn chosen(text: &str) -> String {
 const LOOKS: usize = 3;
 
 /// Writes back what is not as it was until that holds, and tells what could not be. `pause` gives the kernel a moment.
-pub fn restore_for_good(probe: &Probe, disk: &str, was: &Settings, mut pause: impl FnMut()) -> Vec<String> {
+pub fn restore_for_good(
+    probe: &Probe,
+    disk: &str,
+    was: &QueueSettings,
+    mut pause: impl FnMut(),
+) -> Vec<String> {
     let mut notes = restore(probe, disk, was);
     for _ in 0..LOOKS {
         pause();
@@ -45,7 +50,7 @@ pub fn restore_for_good(probe: &Probe, disk: &str, was: &Settings, mut pause: im
 }
 
 /// Writes back what is not as it was, and tells what could not be.
-fn restore(probe: &Probe, disk: &str, was: &Settings) -> Vec<String> {
+fn restore(probe: &Probe, disk: &str, was: &QueueSettings) -> Vec<String> {
     let (first, others): (Vec<_>, Vec<_>) = was.iter().partition(|(name, _)| *name == SCHEDULER);
     let mut notes = Vec::new();
     for (name, value) in first.into_iter().chain(others) {

@@ -29,11 +29,11 @@ pub fn properties(text: &str) -> ThingSettings {
 /// What `lvs --reportformat json` tells of all in one group.
 #[derive(Deserialize)]
 struct Lvs {
-    report: Vec<Part>,
+    report: Vec<SettingPart>,
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct SettingPart {
     lv: Vec<BTreeMap<String, String>>,
 }
 

@@ -6,7 +6,7 @@ use super::ceph::Before;
 use super::hand::{Lacking, PlaceExecutor};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
-use super::queue::Settings;
+use super::queue::QueueSettings;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, Observer};
@@ -29,7 +29,7 @@ pub struct SimulatedSystem {
     /// What is there.
     pub resources: Vec<Simulated>,
     /// What a person has set until the next boot; a resource may change it.
-    pub settings: Settings,
+    pub settings: QueueSettings,
     /// This boot.
     pub boot: u32,
     /// The operation with this number (from 0) does its work and then reports a failure.
@@ -94,7 +94,7 @@ struct Model {
     reuses: bool,
     survives: bool,
     /// Settings of the machine that are lost or changed as long as it is there, and put back when it is removed.
-    puts_back: Settings,
+    puts_back: QueueSettings,
 }
 
 impl Model {
@@ -109,7 +109,7 @@ impl Model {
         let puts_back = match op {
             Op::PassThrough(drive) => drive.queue.clone(),
             Op::LimitArc(limit) => [(PARAMETER.to_owned(), limit.was.parameter.to_string())].into(),
-            _ => Settings::new(),
+            _ => QueueSettings::new(),
         };
         let reuses = matches!(op, Op::MakeFile(_) | Op::MakeFileAfar(_));
         Some(Model { key, below, known_by, reuses, survives: op.survives_reboot(), puts_back })
@@ -335,7 +335,7 @@ impl Observer for SimulatedSystem {
         None
     }
 
-    fn queue_settings(&self, _: &Path) -> Settings {
+    fn queue_settings(&self, _: &Path) -> QueueSettings {
         self.settings.clone()
     }
 

@@ -15,7 +15,7 @@ const CARDS: &str = "/sys/class/net";
 
 /// Names of what is made. The kernel's have at most 15 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct RdmaNames {
     /// The device.
     pub rdma: String,
     /// The virtual card that has the address.
@@ -25,15 +25,15 @@ pub struct Names {
 }
 
 /// Those with a short part of a run's id.
-pub fn names(short: &str) -> Names {
-    Names { rdma: format!("ixr{short}"), card: format!("ixa{short}"), peer: format!("ixb{short}") }
+pub fn names(short: &str) -> RdmaNames {
+    RdmaNames { rdma: format!("ixr{short}"), card: format!("ixa{short}"), peer: format!("ixb{short}") }
 }
 
 /// Makes a pair of cards, one with the address and an RDMA device on it, and tells the device's folder.
 ///
 /// # Errors
 /// When the address or a name is taken, or a tool fails.
-pub fn make_own(names: &Names, address: IpAddr, prefix: u8) -> Result<PathBuf> {
+pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBuf> {
     let net = format!("{address}/{prefix}");
     let taken = run(&mut tool("ip", ["-o", "addr", "show", "to", &net]))?;
     ensure!(
@@ -54,7 +54,7 @@ pub fn make_own(names: &Names, address: IpAddr, prefix: u8) -> Result<PathBuf> {
 ///
 /// # Errors
 /// When no card has it, or a tool fails.
-pub fn at(names: &Names, address: IpAddr) -> Result<PathBuf> {
+pub fn at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     export::check_address(address, None)?;
     let told = run(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
     let card = card_with(&told).ok_or_else(|| anyhow!("no network card has {address}: {}", told.trim()))?;
@@ -65,7 +65,7 @@ pub fn at(names: &Names, address: IpAddr) -> Result<PathBuf> {
 ///
 /// # Errors
 /// When it is not reached, or a tool fails.
-pub fn toward(names: &Names, address: IpAddr) -> Result<PathBuf> {
+pub fn toward(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     let told = run(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
         .with_context(|| format!("{address} is not reached from here"))?;
     let card =
@@ -73,7 +73,7 @@ pub fn toward(names: &Names, address: IpAddr) -> Result<PathBuf> {
     on(names, card)
 }
 
-fn on(names: &Names, card: &str) -> Result<PathBuf> {
+fn on(names: &RdmaNames, card: &str) -> Result<PathBuf> {
     ensure!(
         card != "lo",
         "the loopback device has no RDMA; hint: leave address out, or name that of a network card"
@@ -93,7 +93,7 @@ fn load() -> Result<()> {
     load_modules(&["rdma_rxe"])
 }
 
-fn add(names: &Names, card: &str) -> Result<PathBuf> {
+fn add(names: &RdmaNames, card: &str) -> Result<PathBuf> {
     run(&mut tool("rdma", ["link", "add", &names.rdma, "type", "rxe", "netdev", card]))?;
     Ok(Path::new(DEVICES).join(&names.rdma))
 }
@@ -147,7 +147,7 @@ pub fn note(probe: &Probe, device: &Path) -> String {
 }
 
 /// Whether a part of it is there.
-pub fn is_there(names: &Names) -> bool {
+pub fn is_there(names: &RdmaNames) -> bool {
     Path::new(DEVICES).join(&names.rdma).exists()
         || [&names.card, &names.peer].into_iter().any(|card| has(card))
 }
@@ -160,7 +160,7 @@ fn has(card: &str) -> bool {
 ///
 /// # Errors
 /// When a tool fails, or something stays.
-pub fn unmake(names: &Names) -> Result<()> {
+pub fn unmake(names: &RdmaNames) -> Result<()> {
     if Path::new(DEVICES).join(&names.rdma).exists() {
         run(&mut tool("rdma", ["link", "delete", &names.rdma]))?;
     }
@@ -175,7 +175,7 @@ pub fn unmake(names: &Names) -> Result<()> {
 }
 
 /// What a person would type.
-pub fn unmake_by_hand(names: &Names) -> String {
+pub fn unmake_by_hand(names: &RdmaNames) -> String {
     format!("rdma link delete {}; ip link delete {}", shell::word(&names.rdma), shell::word(&names.card))
 }
 

@@ -20,7 +20,7 @@ const OVERDUE: Duration = Duration::from_secs(2);
 
 /// How long the process was stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stop {
+pub struct ProcessStop {
     /// On the clock that times are measured by, which stands still while a machine is suspended.
     pub counted: Duration,
     /// In all.
@@ -45,7 +45,7 @@ impl Look {
     }
 
     /// The stop between this look and the next, `tick` later, if there was one.
-    fn stop_before(&self, next: &Look, tick: Duration) -> Option<Stop> {
+    fn stop_before(&self, next: &Look, tick: Duration) -> Option<ProcessStop> {
         let passed = next.at.saturating_duration_since(self.at);
         let waited = self.waited.zip(next.waited).map(|(from, to)| to.saturating_sub(from));
         let late = passed.saturating_sub(tick).saturating_sub(waited.unwrap_or_default());
@@ -54,7 +54,7 @@ impl Look {
         let counted = if late >= least { late } else { Duration::ZERO };
         let suspended = if suspended >= LEAST { suspended } else { Duration::ZERO };
         let whole = counted + suspended;
-        (whole > Duration::ZERO).then_some(Stop { counted, whole })
+        (whole > Duration::ZERO).then_some(ProcessStop { counted, whole })
     }
 }
 
@@ -67,20 +67,20 @@ fn waited(schedstat: &File) -> Option<Duration> {
 }
 
 /// What was seen so far.
-struct Seen {
+struct SeenStops {
     last: Instant,
     /// When each was over.
-    stops: Vec<(Instant, Stop)>,
+    stops: Vec<(Instant, ProcessStop)>,
 }
 
-static SEEN: OnceLock<Mutex<Seen>> = OnceLock::new();
+static SEEN: OnceLock<Mutex<SeenStops>> = OnceLock::new();
 
 /// Begins to watch, once in a process.
 pub fn watch() {
     let mut begins = false;
     SEEN.get_or_init(|| {
         begins = true;
-        Mutex::new(Seen { last: Instant::now(), stops: Vec::new() })
+        Mutex::new(SeenStops { last: Instant::now(), stops: Vec::new() })
     });
     if begins {
         // It ends with the process.
@@ -102,13 +102,13 @@ fn tick() {
     }
 }
 
-fn seen() -> MutexGuard<'static, Seen> {
-    let seen = SEEN.get_or_init(|| Mutex::new(Seen { last: Instant::now(), stops: Vec::new() }));
+fn seen() -> MutexGuard<'static, SeenStops> {
+    let seen = SEEN.get_or_init(|| Mutex::new(SeenStops { last: Instant::now(), stops: Vec::new() }));
     seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// How long this process was stopped since then; `None`: it was not, as far as is known.
-pub fn since(began: Instant) -> Option<Stop> {
+pub fn since(began: Instant) -> Option<ProcessStop> {
     SEEN.get()?;
     let asked = Instant::now();
     // Just continued, others may ask before the thread has looked.
@@ -119,8 +119,8 @@ pub fn since(began: Instant) -> Option<Stop> {
     together(stops)
 }
 
-fn together(stops: Vec<Stop>) -> Option<Stop> {
-    let sum = |one: Stop, other: Stop| Stop {
+fn together(stops: Vec<ProcessStop>) -> Option<ProcessStop> {
+    let sum = |one: ProcessStop, other: ProcessStop| ProcessStop {
         counted: one.counted + other.counted,
         whole: one.whole + other.whole,
     };

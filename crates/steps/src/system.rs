@@ -7,7 +7,7 @@ use super::leftover::{begin_run, leftover_of};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
 use super::process::{carries, process_id, runs};
-use super::queue::{self, Settings};
+use super::queue::{self, QueueSettings};
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::threads::ServingThread;
@@ -52,7 +52,7 @@ pub trait Observer {
     /// Which file a path leads to.
     fn file_id(&self, path: &Path) -> Option<FileId>;
     /// Settings of the queue of a disk that a person could have made.
-    fn queue_settings(&self, disk: &Path) -> Settings;
+    fn queue_settings(&self, disk: &Path) -> QueueSettings;
     /// What ZFS's cache may hold.
     fn arc(&self) -> ArcLimit;
     /// Whether an SPDK target has the transport already, where it says so.
@@ -76,7 +76,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(100);
 /// How far something long is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Progress {
+pub enum StepProgress {
     /// Bytes of a file that are filled.
     Filled(u64),
     /// Share of a sync that is done, 0 to 1.
@@ -86,7 +86,7 @@ pub enum Progress {
 }
 
 /// Whoever is told how far something is, and may stop it.
-pub type Watcher = dyn FnMut(Progress) -> ControlFlow<()> + Send;
+pub type Watcher = dyn FnMut(StepProgress) -> ControlFlow<()> + Send;
 
 /// This machine.
 #[derive(Default)]
@@ -115,7 +115,7 @@ impl Observer for RealSystem {
         Some(FileId { device: meta.dev(), inode: meta.ino() })
     }
 
-    fn queue_settings(&self, disk: &Path) -> Settings {
+    fn queue_settings(&self, disk: &Path) -> QueueSettings {
         let real = disk.canonicalize().ok();
         let name = real.as_ref().and_then(|disk| disk.file_name()?.to_str());
         name.map(|name| queue::settings(&here(), name)).unwrap_or_default()
@@ -220,18 +220,18 @@ impl PlaceExecutor for RealSystem {
 
 impl RealSystem {
     /// A machine whose fills and syncs tell how far they are and can be stopped.
-    pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> RealSystem {
+    pub fn watched(watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static) -> RealSystem {
         RealSystem { watcher: Some(Box::new(watcher)), ..RealSystem::default() }
     }
 
     /// Tells how far something is; whoever watches may end it.
-    pub fn tell(&mut self, progress: Progress) -> ControlFlow<()> {
+    pub fn tell(&mut self, progress: StepProgress) -> ControlFlow<()> {
         self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
     }
 
     /// Tells what share of a sync is done.
     pub fn synced(&mut self) -> impl FnMut(f64) -> ControlFlow<()> {
-        |share| self.tell(Progress::Synced(share))
+        |share| self.tell(StepProgress::Synced(share))
     }
 
     /// Reports that iotax is waiting for something, and returns whether to stop waiting: it took
@@ -240,7 +240,7 @@ impl RealSystem {
         let (waited, seconds) = (start.elapsed(), limit.as_secs());
         let tells = waited > TOLD_AFTER.min(limit);
         let text = || format!("waiting until {} (at most {seconds} s)", what());
-        let stops = tells && self.tell(Progress::Waits(text())).is_break() && waited > STOPPED_WITHIN;
+        let stops = tells && self.tell(StepProgress::Waits(text())).is_break() && waited > STOPPED_WITHIN;
         stops || waited > limit
     }
 
@@ -463,7 +463,7 @@ mod tests {
             format!("{process}, which the run started, still runs, so this is left alone; hint: clean again");
         assert!(error.to_string().starts_with(&why), "{error}");
         let wait = format!("waiting until {process} of the run ends (at most 120 s)");
-        assert_eq!(*waits.lock().unwrap(), [Progress::Waits(wait)]);
+        assert_eq!(*waits.lock().unwrap(), [StepProgress::Waits(wait)]);
         left.kill().unwrap();
         left.wait().unwrap();
         system.undo(&op, &tag, &made).unwrap();

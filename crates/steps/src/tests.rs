@@ -2,20 +2,20 @@
 //! done record, after a failure, after a reboot.
 
 use super::clean::{Cleaned, undo_all};
-use super::engine::fio::{Client, Part};
+use super::engine::fio::{Client, PoolPart};
 use super::executor::Executor;
 use super::hand::{Lacking, PlaceExecutor, PlaceExecutors};
-use super::journal::{self, Entry, Journal};
+use super::journal::{self, Journal, JournalEntry};
 use super::loops::{self, LoopOf};
 use super::op::{
-    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, CephChange, ChangeByTool,
-    ChangeCeph, ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives,
-    ExportIscsi, ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi,
-    FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeBridge, MakeByTool,
-    MakeCeph, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear,
-    MakeLvm, MakePartition, MakeRbdImage, MakeTap, MakeZpool, MapRbd, Mount, NbdServer, Op, Operation,
-    PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk,
-    StartIscsid, Stretch, ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
+    AttachLoop, AwaitResilver, AwaitSync, BuildInitramfs, BuildSeed, CephChange, ChangeByTool, ChangeCeph,
+    ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi,
+    ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile,
+    ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeBridge, MakeByTool, MakeCeph, MakeDirectory,
+    MakeFile, MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear, MakeLvm, MakePartition,
+    MakeRbdImage, MakeTap, MakeZpool, MapRbd, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild,
+    RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
+    SyncBounds, ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
@@ -338,7 +338,7 @@ fn plan() -> Vec<Step> {
             client: Client {
                 conf: "/run/r/ceph0/ceph.conf".into(),
                 pool: "iotax-r-ceph0".into(),
-                of: Part::Objects { name: "rados0".into(), object_bytes: 4 << 20 },
+                of: PoolPart::Objects { name: "rados0".into(), object_bytes: 4 << 20 },
                 bytes: 1 << 28,
             },
             cache: None,
@@ -457,7 +457,7 @@ fn array(members: &[StepId]) -> CreateArray {
         data_offset: Some(1 << 20),
         uneven: false,
         assume_clean: false,
-        sync_speed: Bounds::default(),
+        sync_speed: SyncBounds::default(),
         bytes: 1 << 28,
         drives: Drives::default(),
     }
@@ -894,7 +894,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     // Their loop device on the same file would be found first.
     let before = state(&machine);
     let boot_id = machine.clone().boot_id().unwrap();
-    let intent = Entry::Intent { seq: 0, boot_id, step: Box::new(step.clone()) };
+    let intent = JournalEntry::Intent { seq: 0, boot_id, step: Box::new(step.clone()) };
     let room = PAGE - iotax_journal::line::encode(&intent).unwrap().len();
     // Room for the intent alone: each letter of it, and one more digit of its length.
     step.why += &"x".repeat(room - 1);
@@ -1170,10 +1170,10 @@ fn a_journal_of_many_steps_is_read_in_a_pass() {
     let step = plan().remove(0);
     let mut entries = Vec::new();
     for seq in 0..50_000 {
-        entries.push(Entry::Intent { seq, boot_id: "b".into(), step: Box::new(step.clone()) });
-        entries.push(Entry::Done { seq, made: StepOutput::default() });
+        entries.push(JournalEntry::Intent { seq, boot_id: "b".into(), step: Box::new(step.clone()) });
+        entries.push(JournalEntry::Done { seq, made: StepOutput::default() });
         if seq % 2 == 0 {
-            entries.push(Entry::Undone { seq });
+            entries.push(JournalEntry::Undone { seq });
         }
     }
     let open = journal::open_steps(&entries);

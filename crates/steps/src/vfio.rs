@@ -7,7 +7,7 @@ use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
 use super::tool::tool;
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::guard::admit::{Hold, claim_free};
-use iotax_host::guard::openers::{self, Target};
+use iotax_host::guard::openers::{self, OpenTarget};
 use iotax_host::pci;
 use iotax_host::probe::Probe;
 use std::fs;
@@ -122,7 +122,7 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
     let files = group.into_iter().chain(own.map(|name| Path::new("/dev/vfio/devices").join(name)));
     let number =
         |file: PathBuf| Some((fs::metadata(probe.at(&file)).ok()?.rdev(), file.display().to_string()));
-    let (found, _) = openers::find(probe, &Target::Character(files.filter_map(number).collect()));
+    let (found, _) = openers::find(probe, &OpenTarget::Character(files.filter_map(number).collect()));
     found.into_iter().map(|finding| finding.text).collect()
 }
 
@@ -205,7 +205,7 @@ mod tests {
     use crate::settings::ThingSettings;
     use iotax_host::guard::admit::claim;
     use iotax_host::guard::rig::{Loop, run as try_run};
-    use iotax_host::made_up::{Machine, server};
+    use iotax_host::made_up::{MadeUpMachine, server};
 
     const ADDRESS: &str = "0000:01:00.0";
 
@@ -214,25 +214,25 @@ mod tests {
         PassThrough { address, driver, disk, queue: ThingSettings::new() }
     }
 
-    fn wish(machine: &Machine, driver: &str) {
+    fn wish(machine: &MadeUpMachine, driver: &str) {
         machine.put(&[(&format!("/sys/bus/pci/devices/{ADDRESS}/driver_override"), driver)]);
     }
 
-    fn bind(machine: &Machine, driver: &str) {
+    fn bind(machine: &MadeUpMachine, driver: &str) {
         let link = machine.probe.at(format!("/sys/bus/pci/devices/{ADDRESS}/driver"));
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(format!("/sys/bus/pci/drivers/{driver}"), link).unwrap();
     }
 
     /// A process that has the group open: a device of another number would not do, so a real one stands for it.
-    fn guest(machine: &Machine) {
+    fn guest(machine: &MadeUpMachine) {
         machine.put(&[("/proc/4711/comm", "qemu-system-x86"), ("/proc/4711/fd/x", ""), ("/dev/vfio/x", "")]);
         for file in ["/dev/vfio/14", "/proc/4711/fd/9"] {
             std::os::unix::fs::symlink("/dev/zero", machine.probe.at(file)).unwrap();
         }
     }
 
-    fn refused(machine: &Machine) -> String {
+    fn refused(machine: &MadeUpMachine) -> String {
         let error = take(&machine.probe, &drive()).unwrap_err();
         assert!(error.is::<NothingMade>(), "{error:#}");
         format!("{error:#}")

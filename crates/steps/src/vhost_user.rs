@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// A disk that a socket serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Served {
+pub struct VhostDisk {
     /// Its bytes.
     pub bytes: u64,
     /// How many queues it has at most; `None`: it does not report it.
@@ -48,7 +48,7 @@ const SECTOR: u64 = 512;
 ///
 /// # Errors
 /// There is no socket, it belongs to another user, no process listens there, or none that speaks vhost-user.
-pub fn look(path: &Path) -> Result<Served> {
+pub fn look(path: &Path) -> Result<VhostDisk> {
     is_safe(path)?;
     let stream = connect(path)?;
     talk(stream).with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
@@ -128,7 +128,7 @@ fn is_safe(path: &Path) -> Result<()> {
     nobody_else_can_write(path, "is not used", "put a socket there")
 }
 
-fn talk(mut stream: UnixStream) -> Result<Served> {
+fn talk(mut stream: UnixStream) -> Result<VhostDisk> {
     stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
     stream.set_write_timeout(Some(ANSWERS_WITHIN))?;
     let features = number(&mut stream, GET_FEATURES)?;
@@ -145,7 +145,7 @@ fn talk(mut stream: UnixStream) -> Result<Served> {
     let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it reports no size")?;
     let sectors = u64::from_le_bytes(sectors.try_into()?);
     let bytes = sectors.checked_mul(SECTOR).filter(|bytes| *bytes > 0);
-    Ok(Served { bytes: bytes.with_context(|| format!("it reports a size of {sectors} sectors"))?, queues })
+    Ok(VhostDisk { bytes: bytes.with_context(|| format!("it reports a size of {sectors} sectors"))?, queues })
 }
 
 fn number(stream: &mut UnixStream, request: u32) -> Result<u64> {

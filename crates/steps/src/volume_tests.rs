@@ -2,7 +2,7 @@
 
 use super::hand::PlaceExecutor;
 use super::op::{
-    AwaitSync, Bounds, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
+    AwaitSync, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch, SyncBounds,
 };
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, RealSystem};
@@ -142,7 +142,7 @@ fn array(level: u8, members: &[Loop]) -> CreateArray {
         data_offset: Some(MIB),
         uneven: false,
         assume_clean: false,
-        sync_speed: Bounds::default(),
+        sync_speed: SyncBounds::default(),
         bytes: (members.len() as u64 - 1) * 32 * MIB,
         drives: Drives::default(),
     }

@@ -8,11 +8,11 @@ use iotax_load::{Histogram, ShortSlice};
 use iotax_model::record::imported::{ImportedFile, ImportedResult};
 use iotax_model::record::precondition::{Passes, Preconditioned};
 use iotax_model::record::state::RunState;
-use iotax_model::record::trial::Trial;
+use iotax_model::record::trial::DurabilityTrial;
 use iotax_model::record::verification::Verification;
 use iotax_model::record::{
     Clocks, ClusterReading, DesignUp, DeviceTraffic, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts,
-    Record, RunStart, SeriesUp, Serving, Slice, TransientUp, Warning, WorkerUp,
+    RunRecord, RunStart, SeriesUp, Serving, Slice, TransientUp, Warning, WorkerUp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -64,7 +64,7 @@ pub struct RunData {
     /// What devices counted, beside the I/O issued: one record per visit, stack and workload.
     pub device_traffic: Vec<DeviceTraffic>,
     /// Durability trials, in the order of the record.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<DurabilityTrial>,
     /// What stacks gave back of what was written to them, in the order of the record.
     pub verified: Vec<Verification>,
     /// Files that results were imported from.
@@ -133,40 +133,40 @@ impl RunData {
         }
     }
 
-    fn take(&mut self, record: Record) {
+    fn take(&mut self, record: RunRecord) {
         match record {
             // A second start can only be a copy; the first counts.
-            Record::Run(_) => {}
-            Record::Place(place) => self.places.push(place),
-            Record::Layer(layer) => self.layers.push(layer),
-            Record::Serving(serving) => self.serving.push(serving),
-            Record::Worker(worker) => self.workers.push(worker),
-            Record::Design(design) => self.designs.push(design),
-            Record::Matched(matched) => self.matched.push(matched),
-            Record::Apart { reason } => self.apart = Some(reason),
-            Record::LayingOut(laying_out) => self.laying_out.push(laying_out),
-            Record::LaidOut(laid_out) => self.laid_out.push(laid_out),
-            Record::Passes(passes) => self.passes.push(passes),
-            Record::Preconditioned(done) => self.preconditioned.push(done),
-            Record::Clocks(clocks) => self.clocks.push(clocks),
-            Record::Cluster(reading) => self.clusters.push(reading),
-            Record::Slice(slice) => self.slices.push(slice),
-            Record::Series(series) => self.series.push(series),
-            Record::Transient(transient) => self.transients.push(transient),
-            Record::DeviceTraffic(traffic) => self.device_traffic.push(traffic),
-            Record::Trial(trial) => self.trials.push(trial),
-            Record::Verified(found) => self.verified.push(found),
-            Record::ImportedFile(file) => self.imported_files.push(file),
-            Record::Imported(result) => self.imported.push(result),
-            Record::Warning(warning) => self.warnings.push(warning),
-            Record::Resumed { at } => {
+            RunRecord::Run(_) => {}
+            RunRecord::Place(place) => self.places.push(place),
+            RunRecord::Layer(layer) => self.layers.push(layer),
+            RunRecord::Serving(serving) => self.serving.push(serving),
+            RunRecord::Worker(worker) => self.workers.push(worker),
+            RunRecord::Design(design) => self.designs.push(design),
+            RunRecord::Matched(matched) => self.matched.push(matched),
+            RunRecord::Apart { reason } => self.apart = Some(reason),
+            RunRecord::LayingOut(laying_out) => self.laying_out.push(laying_out),
+            RunRecord::LaidOut(laid_out) => self.laid_out.push(laid_out),
+            RunRecord::Passes(passes) => self.passes.push(passes),
+            RunRecord::Preconditioned(done) => self.preconditioned.push(done),
+            RunRecord::Clocks(clocks) => self.clocks.push(clocks),
+            RunRecord::Cluster(reading) => self.clusters.push(reading),
+            RunRecord::Slice(slice) => self.slices.push(slice),
+            RunRecord::Series(series) => self.series.push(series),
+            RunRecord::Transient(transient) => self.transients.push(transient),
+            RunRecord::DeviceTraffic(traffic) => self.device_traffic.push(traffic),
+            RunRecord::Trial(trial) => self.trials.push(trial),
+            RunRecord::Verified(found) => self.verified.push(found),
+            RunRecord::ImportedFile(file) => self.imported_files.push(file),
+            RunRecord::Imported(result) => self.imported.push(result),
+            RunRecord::Warning(warning) => self.warnings.push(warning),
+            RunRecord::Resumed { at } => {
                 // What ended before and went on has not ended.
                 self.outcome = None;
                 self.resumed.push(at);
             }
-            Record::VisitEnd { visit, set, workload } => self.visits_ended.push((visit, set, workload)),
-            Record::WorkloadEnd { workload, reason } => self.ends.push((workload, first_line(&reason))),
-            Record::End { outcome, .. } => self.outcome = Some(first_line(&outcome)),
+            RunRecord::VisitEnd { visit, set, workload } => self.visits_ended.push((visit, set, workload)),
+            RunRecord::WorkloadEnd { workload, reason } => self.ends.push((workload, first_line(&reason))),
+            RunRecord::End { outcome, .. } => self.outcome = Some(first_line(&outcome)),
         }
     }
 
@@ -193,7 +193,7 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
     let mut run: Option<RunData> = None;
     let tally = stream(folder, |record| match (&mut run, record) {
         (Some(run), record) => run.take(record),
-        (None, Record::Run(start)) => run = Some(RunData::begun(start)),
+        (None, RunRecord::Run(start)) => run = Some(RunData::begun(start)),
         (None, _) => {}
     })?;
     let mut run = run.ok_or_else(|| no_run(folder, "its first record is missing or torn"))?;

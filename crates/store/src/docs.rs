@@ -1,10 +1,10 @@
 //! Parses every example of docs/result-format.md, and a run of each format, which must be readable forever.
 
-use super::index::{self, Parsed};
+use super::index::{self, ParsedLine};
 use super::{RunData, Store, load, segment};
 use iotax_facts::machine::WriteCache;
 use iotax_load::Histogram;
-use iotax_model::record::{Purpose, Record, RunStart, Slice, Value};
+use iotax_model::record::{Purpose, RunRecord, RunStart, SampleValue, Slice};
 use iotax_stats::pilot::Pattern;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,11 @@ fn golden(format: u32) -> RunData {
 fn records_parse_and_lose_nothing() {
     let mut kinds = BTreeSet::new();
     for block in blocks("json record") {
-        let record: Record = serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
+        let record: RunRecord =
+            serde_json::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
         assert_eq!(serde_json::to_string(&record).unwrap(), block);
         assert!(
-            matches!(index::decode(&super::line::enclose(block.as_bytes())), Parsed::Record(parsed) if parsed == record)
+            matches!(index::decode(&super::line::enclose(block.as_bytes())), ParsedLine::Record(parsed) if parsed == record)
         );
         kinds.insert(serde_json::to_value(&record).unwrap()["record"].to_string());
     }
@@ -65,7 +66,7 @@ fn published_figures_are_as_shown() {
 #[test]
 fn the_line_is_what_is_written() {
     let [line] = blocks("json index")[..] else { panic!("one line expected") };
-    let Parsed::Record(record) = index::decode(line.as_bytes()) else { panic!("torn: {line}") };
+    let ParsedLine::Record(record) = index::decode(line.as_bytes()) else { panic!("torn: {line}") };
     assert_eq!(index::encode(&record).unwrap(), format!("{line}\n").into_bytes());
 }
 
@@ -132,7 +133,7 @@ fn the_golden_run_of_format_3_has_a_job_that_format_2_cannot_read() {
 fn latencies(run: &RunData, slice: &Slice) -> u64 {
     let latency =
         slice.samples.iter().find(|sample| sample.metric == "read.latency").map(|sample| &sample.value);
-    let Some(Value::Histogram(offset)) = latency else { panic!("no latency") };
+    let Some(SampleValue::Histogram(offset)) = latency else { panic!("no latency") };
     (run.histograms)(*offset).unwrap().count()
 }
 
@@ -160,7 +161,7 @@ fn write_golden() {
     let mut start = RunStart { write_caches: vec![cache], ..start() };
     let job = &mut start.scenario.workloads[0].jobs[0];
     (job.random_map, job.cpus_allowed) = (true, vec![0, 1]);
-    writer.append(&Record::Run(start)).unwrap();
+    writer.append(&RunRecord::Run(start)).unwrap();
     for record in GOLDEN_HEAD {
         writer.append(&serde_json::from_str(record).unwrap()).unwrap();
     }
@@ -172,14 +173,15 @@ fn write_golden() {
         (0..count).for_each(|i| histogram.record(60_000 + 997 * i));
         let offset = writer.histogram(&histogram).unwrap();
         let text = if purpose == Purpose::Matched { matched } else { plain };
-        let Record::Slice(mut slice) = serde_json::from_str(text).unwrap() else {
+        let RunRecord::Slice(mut slice) = serde_json::from_str(text).unwrap() else {
             panic!("no slice: {text}")
         };
-        (slice.purpose, slice.round, slice.samples[1].value) = (purpose, round, Value::Histogram(offset));
+        (slice.purpose, slice.round, slice.samples[1].value) =
+            (purpose, round, SampleValue::Histogram(offset));
         if purpose == Purpose::Plain {
             (round, count) = (round + 1, count + 100);
         }
-        writer.append(&Record::Slice(slice)).unwrap();
+        writer.append(&RunRecord::Slice(slice)).unwrap();
     }
     drop(writer);
     let index = folder.join(super::INDEX);

@@ -3,7 +3,7 @@
 
 use super::{FORMAT, StoreError, line};
 use iotax_model::record::imported::ImportedResult;
-use iotax_model::record::{Record, Slice};
+use iotax_model::record::{RunRecord, Slice};
 use serde::Deserialize;
 
 /// What a line holds.
@@ -12,9 +12,9 @@ use serde::Deserialize;
     clippy::large_enum_variant,
     reason = "one at a time, moved on at once; a box would cost an allocation a line"
 )]
-pub(super) enum Parsed {
+pub(super) enum ParsedLine {
     /// A record.
-    Record(Record),
+    Record(RunRecord),
     /// A sound record of a kind that this version does not know.
     Unknown(String),
     /// Cut off or damaged.
@@ -29,40 +29,40 @@ pub(super) enum Parsed {
 ///
 /// # Errors
 /// [`StoreError::Unwritable`].
-pub(super) fn encode(record: &Record) -> Result<Vec<u8>, StoreError> {
+pub(super) fn encode(record: &RunRecord) -> Result<Vec<u8>, StoreError> {
     line::encode(record).map_err(StoreError::Unwritable)
 }
 
 /// Parses a line without its newline.
-pub(super) fn decode(line: &[u8]) -> Parsed {
+pub(super) fn decode(line: &[u8]) -> ParsedLine {
     match line::open(line) {
-        None => Parsed::Torn,
-        Some(sound) if sound.version > FORMAT => Parsed::Newer(sound.version),
+        None => ParsedLine::Torn,
+        Some(sound) if sound.version > FORMAT => ParsedLine::Newer(sound.version),
         Some(sound) => record(sound.record),
     }
 }
 
 /// Nearly all lines are slices, or imported results, and serde's tagged enum would parse each of them twice.
-fn record(rec: &str) -> Parsed {
+fn record(rec: &str) -> ParsedLine {
     if rec.starts_with("{\"record\":\"slice\",") {
         return match serde_json::from_str::<Slice>(rec) {
-            Ok(slice) => Parsed::Record(Record::Slice(slice)),
-            Err(error) => Parsed::Malformed("slice".into(), error.to_string()),
+            Ok(slice) => ParsedLine::Record(RunRecord::Slice(slice)),
+            Err(error) => ParsedLine::Malformed("slice".into(), error.to_string()),
         };
     }
     if rec.starts_with("{\"record\":\"imported\",") {
         return match serde_json::from_str::<ImportedResult>(rec) {
-            Ok(result) => Parsed::Record(Record::Imported(result)),
-            Err(error) => Parsed::Malformed("imported".into(), error.to_string()),
+            Ok(result) => ParsedLine::Record(RunRecord::Imported(result)),
+            Err(error) => ParsedLine::Malformed("imported".into(), error.to_string()),
         };
     }
-    match serde_json::from_str::<Record>(rec) {
-        Ok(record) => Parsed::Record(record),
+    match serde_json::from_str::<RunRecord>(rec) {
+        Ok(record) => ParsedLine::Record(record),
         Err(error) => unreadable(rec, &error),
     }
 }
 
-fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
+fn unreadable(rec: &str, error: &serde_json::Error) -> ParsedLine {
     #[derive(Deserialize)]
     struct Tagged {
         record: String,
@@ -70,12 +70,12 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
     let kind =
         serde_json::from_str::<Tagged>(rec).map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
     if KINDS.contains(&kind.as_str()) {
-        return Parsed::Malformed(kind, error.to_string());
+        return ParsedLine::Malformed(kind, error.to_string());
     }
-    Parsed::Unknown(kind)
+    ParsedLine::Unknown(kind)
 }
 
-/// The kinds of this version; a test holds them against [`Record`].
+/// The kinds of this version; a test holds them against [`RunRecord`].
 const KINDS: [&str; 27] = [
     "run",
     "place",
@@ -112,13 +112,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn resumed() -> Record {
-        Record::Resumed { at: "2026-01-02T04:00:00Z".into() }
+    fn resumed() -> RunRecord {
+        RunRecord::Resumed { at: "2026-01-02T04:00:00Z".into() }
     }
 
     #[test]
     fn kinds_are_those_of_the_record() {
-        let unknown = serde_json::from_str::<Record>(r#"{"record":"nonsense"}"#).unwrap_err().to_string();
+        let unknown = serde_json::from_str::<RunRecord>(r#"{"record":"nonsense"}"#).unwrap_err().to_string();
         let named: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
         assert_eq!(named, KINDS);
     }
@@ -127,40 +127,40 @@ mod tests {
     fn each_state_of_a_line() {
         let line = |rec: &str| decode(&enclose(rec.as_bytes())[..]);
         let whole = encode(&resumed()).unwrap();
-        assert!(matches!(decode(&whole), Parsed::Record(record) if record == resumed()));
-        assert!(matches!(decode(&whole[..whole.len() - 3]), Parsed::Torn));
+        assert!(matches!(decode(&whole), ParsedLine::Record(record) if record == resumed()));
+        assert!(matches!(decode(&whole[..whole.len() - 3]), ParsedLine::Torn));
         assert!(
-            matches!(line(r#"{"record":"bill_of_fare","dish":1}"#), Parsed::Unknown(kind) if kind == "bill_of_fare")
+            matches!(line(r#"{"record":"bill_of_fare","dish":1}"#), ParsedLine::Unknown(kind) if kind == "bill_of_fare")
         );
         assert!(
-            matches!(line(r#"{"record":"resumed"}"#), Parsed::Malformed(kind, cause) if kind == "resumed" && cause.contains("at"))
+            matches!(line(r#"{"record":"resumed"}"#), ParsedLine::Malformed(kind, cause) if kind == "resumed" && cause.contains("at"))
         );
         assert!(
-            matches!(line(r#"{"record":"slice","visit":"x"}"#), Parsed::Malformed(kind, _) if kind == "slice")
+            matches!(line(r#"{"record":"slice","visit":"x"}"#), ParsedLine::Malformed(kind, _) if kind == "slice")
         );
         let version = |v: u32| format!("{{\"v\":{v},");
         let whole = String::from_utf8(whole).unwrap();
         let older = whole.replace(&version(FORMAT), &version(FORMAT - 1));
-        assert!(matches!(decode(older.as_bytes()), Parsed::Record(record) if record == resumed()));
+        assert!(matches!(decode(older.as_bytes()), ParsedLine::Record(record) if record == resumed()));
         let newer = whole.replace(&version(FORMAT), &version(FORMAT + 1));
-        assert!(matches!(decode(newer.as_bytes()), Parsed::Newer(v) if v == FORMAT + 1));
-        assert!(matches!(decode(newer.replace("04:00", "05:00").as_bytes()), Parsed::Torn));
+        assert!(matches!(decode(newer.as_bytes()), ParsedLine::Newer(v) if v == FORMAT + 1));
+        assert!(matches!(decode(newer.replace("04:00", "05:00").as_bytes()), ParsedLine::Torn));
     }
 
     #[test]
     fn each_value_of_a_sample_is_read_and_none_is_missing() {
-        use iotax_model::record::{Sample, Value};
+        use iotax_model::record::{SampleValue, SliceSample};
         let read = |value: &str| {
             let json = format!(r#"{{"metric":"m","unit":"1","better":"lower",{value}}}"#);
-            serde_json::from_str::<Sample>(&json).unwrap().value
+            serde_json::from_str::<SliceSample>(&json).unwrap().value
         };
-        assert_eq!(read(r#""value":1"#), Value::Value(1.0));
-        assert_eq!(read(r#""histogram":7"#), Value::Histogram(7));
-        assert_eq!(read(r#""failed":"f""#), Value::Failed("f".into()));
-        assert_eq!(read(r#""missing":"m""#), Value::Missing("m".into()));
-        let nan = serde_json::to_string(&Value::Value(f64::NAN)).unwrap();
+        assert_eq!(read(r#""value":1"#), SampleValue::Value(1.0));
+        assert_eq!(read(r#""histogram":7"#), SampleValue::Histogram(7));
+        assert_eq!(read(r#""failed":"f""#), SampleValue::Failed("f".into()));
+        assert_eq!(read(r#""missing":"m""#), SampleValue::Missing("m".into()));
+        let nan = serde_json::to_string(&SampleValue::Value(f64::NAN)).unwrap();
         assert_eq!(nan, r#"{"value":null}"#);
-        assert_eq!(read(r#""value":null"#), Value::Missing("no finite number".into()));
+        assert_eq!(read(r#""value":null"#), SampleValue::Missing("no finite number".into()));
     }
 
     proptest! {
@@ -175,7 +175,7 @@ mod tests {
             let start = line.len() - 2 - 50 + (at % 50);
             prop_assume!(line[start] != with);
             line[start] = with;
-            prop_assert!(matches!(decode(&line[..line.len() - 1]), Parsed::Torn));
+            prop_assert!(matches!(decode(&line[..line.len() - 1]), ParsedLine::Torn));
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read here;
 //! nothing is measured, locked or changed.
 
-use super::index::{self, Parsed};
+use super::index::{self, ParsedLine};
 use super::is_id;
 use super::private::{self, Purpose};
 use super::run_id_of;
 use super::{INDEX, SEGMENT, StoreError};
-use iotax_model::record::{Record, RunStart};
+use iotax_model::record::{RunRecord, RunStart};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct Tally {
 ///
 /// # Errors
 /// [`StoreError::NoRun`] without an index, [`StoreError::Newer`], [`StoreError::Malformed`].
-pub fn stream(folder: &Path, mut take: impl FnMut(Record)) -> Result<Tally, StoreError> {
+pub fn stream(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<Tally, StoreError> {
     let path = folder.join(INDEX);
     let file = match private::open(folder, INDEX, Purpose::Show) {
         Ok(Some(file)) => file,
@@ -58,11 +58,11 @@ pub fn stream(folder: &Path, mut take: impl FnMut(Record)) -> Result<Tally, Stor
             break;
         }
         match index::decode(&line) {
-            Parsed::Record(record) => take(record),
-            Parsed::Unknown(kind) => *tally.unknown.entry(kind).or_default() += 1,
-            Parsed::Torn => tally.torn += 1,
-            Parsed::Newer(theirs) => return Err(StoreError::Newer { path, theirs }),
-            Parsed::Malformed(kind, cause) => {
+            ParsedLine::Record(record) => take(record),
+            ParsedLine::Unknown(kind) => *tally.unknown.entry(kind).or_default() += 1,
+            ParsedLine::Torn => tally.torn += 1,
+            ParsedLine::Newer(theirs) => return Err(StoreError::Newer { path, theirs }),
+            ParsedLine::Malformed(kind, cause) => {
                 return Err(StoreError::Malformed { path, line: number, kind, cause });
             }
         }
@@ -168,8 +168,8 @@ fn is_imported(run: &RunSummary) -> bool {
 fn tried(run: &RunSummary) -> bool {
     let asked = run.start.as_ref().is_ok_and(|start| start.scenario.durability.is_some());
     let mut trials = 0;
-    let read =
-        asked.then(|| stream(&run.folder, |record| trials += u32::from(matches!(record, Record::Trial(_)))));
+    let read = asked
+        .then(|| stream(&run.folder, |record| trials += u32::from(matches!(record, RunRecord::Trial(_)))));
     read.is_some_and(|read| read.is_ok()) && trials > 0
 }
 
@@ -181,7 +181,7 @@ pub(super) fn no_run(folder: &Path, why: &str) -> StoreError {
 fn summary(id: &str, folder: PathBuf) -> RunSummary {
     let start = first_record(&folder);
     let outcome = last_record(&folder).and_then(|record| match record {
-        Record::End { outcome, .. } => Some(outcome),
+        RunRecord::End { outcome, .. } => Some(outcome),
         _ => None,
     });
     RunSummary { id: id.to_owned(), folder, start, outcome }
@@ -193,17 +193,17 @@ fn first_record(folder: &Path) -> Result<RunStart, String> {
     let mut line = Vec::new();
     read_line(&mut BufReader::new(file), &mut line).map_err(|error| error.to_string())?;
     match index::decode(&line) {
-        Parsed::Record(Record::Run(start)) => Ok(start),
-        Parsed::Newer(theirs) => Err(StoreError::Newer { path: folder.join(INDEX), theirs }.to_string()),
-        Parsed::Malformed(kind, cause) => Err(format!("not a {kind} record: {cause}")),
-        Parsed::Torn | Parsed::Unknown(_) | Parsed::Record(_) => {
+        ParsedLine::Record(RunRecord::Run(start)) => Ok(start),
+        ParsedLine::Newer(theirs) => Err(StoreError::Newer { path: folder.join(INDEX), theirs }.to_string()),
+        ParsedLine::Malformed(kind, cause) => Err(format!("not a {kind} record: {cause}")),
+        ParsedLine::Torn | ParsedLine::Unknown(_) | ParsedLine::Record(_) => {
             Err("its first record is missing or torn".into())
         }
     }
 }
 
 /// The record of the last line, if the line is whole and ends within the last 64 KiB.
-fn last_record(folder: &Path) -> Option<Record> {
+fn last_record(folder: &Path) -> Option<RunRecord> {
     use std::os::unix::fs::FileExt;
     let file = private::open(folder, INDEX, Purpose::Show).ok()??;
     let len = file.metadata().ok()?.len();
@@ -213,7 +213,7 @@ fn last_record(folder: &Path) -> Option<Record> {
     let whole = tail.strip_suffix(b"\n")?;
     let line = whole.rsplit(|byte| *byte == b'\n').next()?;
     match index::decode(line) {
-        Parsed::Record(record) => Some(record),
+        ParsedLine::Record(record) => Some(record),
         _ => None,
     }
 }
@@ -224,28 +224,28 @@ mod tests {
     use super::super::{Store, Writer, load};
     use super::*;
     use iotax_load::Histogram;
-    use iotax_model::record::{Better, CpuTimes, Gate, Sample, Slice, Value};
+    use iotax_model::record::{Better, CpuTimes, QuiesceGate, SampleValue, Slice, SliceSample};
     use proptest::prelude::*;
 
     const ID: &str = "20260102-030405-a1b2";
 
     fn stored(dir: &Path) -> Writer {
         let mut writer = Store::create(dir, ID).unwrap();
-        writer.append(&Record::Run(start())).unwrap();
+        writer.append(&RunRecord::Run(start())).unwrap();
         writer
     }
 
-    fn end() -> Record {
-        Record::End { at: "2026-01-02T03:09:05Z".into(), outcome: "complete".into() }
+    fn end() -> RunRecord {
+        RunRecord::End { at: "2026-01-02T03:09:05Z".into(), outcome: "complete".into() }
     }
 
-    fn sample(metric: &str, unit: &str, value: Value) -> Sample {
-        Sample { metric: metric.into(), unit: unit.into(), better: Better::Higher, value }
+    fn sample(metric: &str, unit: &str, value: SampleValue) -> SliceSample {
+        SliceSample { metric: metric.into(), unit: unit.into(), better: Better::Higher, value }
     }
 
     /// As large as a real one: both directions, three histograms.
     fn slice(round: u32, at: [u64; 2]) -> Slice {
-        let figure = |i: u32| Value::Value(f64::from(round.wrapping_mul(31).wrapping_add(i)) * 1.5);
+        let figure = |i: u32| SampleValue::Value(f64::from(round.wrapping_mul(31).wrapping_add(i)) * 1.5);
         Slice {
             purpose: Default::default(),
             host_cpu: None,
@@ -269,10 +269,10 @@ mod tests {
             samples: vec![
                 sample("read.ios", "1", figure(0)),
                 sample("read.bytes", "B", figure(1)),
-                sample("read.latency", "ns", Value::Histogram(at[0])),
+                sample("read.latency", "ns", SampleValue::Histogram(at[0])),
                 sample("write.ios", "1", figure(2)),
                 sample("write.bytes", "B", figure(3)),
-                sample("write.latency", "ns", Value::Histogram(at[1])),
+                sample("write.latency", "ns", SampleValue::Histogram(at[1])),
                 sample("cpu.user", "ns", figure(4)),
                 sample("cpu.system", "ns", figure(5)),
             ],
@@ -284,7 +284,7 @@ mod tests {
                 throttled_ns: 5,
                 kernel_threads_ns: None,
             }),
-            gate: Some(Gate::NOTHING_OWED),
+            gate: Some(QuiesceGate::NOTHING_OWED),
             device_read_bytes: None,
             targets: Vec::new(),
             together: None,
@@ -303,7 +303,7 @@ mod tests {
         let mut latency = Histogram::new();
         latency.record(77);
         let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
-        writer.append(&Record::Slice(slice(7, at))).unwrap();
+        writer.append(&RunRecord::Slice(slice(7, at))).unwrap();
         assert_eq!(read().slices, [slice(7, at)]);
         assert_eq!((read().histograms)(at[0]), Some(latency));
         assert_eq!((read().histograms)(at[1]), Some(Histogram::new()));
@@ -317,7 +317,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = stored(dir.path());
         for round in 0..3 {
-            writer.append(&Record::Slice(slice(round, [0, 0]))).unwrap();
+            writer.append(&RunRecord::Slice(slice(round, [0, 0]))).unwrap();
         }
         drop(writer);
         let folder = dir.path().join(ID);
@@ -330,7 +330,7 @@ mod tests {
             let (whole, torn) = if cut == whole.len() - 1 { (3, 0) } else { (2, u64::from(cut > last_line)) };
             assert_eq!((run.slices.len(), run.torn), (whole, torn), "cut at {cut}");
             let mut writer = Store::append(&folder).unwrap();
-            writer.append(&Record::Slice(slice(9, [0, 0]))).unwrap();
+            writer.append(&RunRecord::Slice(slice(9, [0, 0]))).unwrap();
             let run = load(&folder).unwrap();
             assert_eq!(run.slices.last().unwrap().round, 9, "cut at {cut}");
             assert_eq!((run.slices.len(), run.torn), (whole + 1, torn), "cut at {cut}");
@@ -397,10 +397,10 @@ mod tests {
     fn the_newest_run_may_have_measured_nothing_yet_and_is_not_the_last_result() {
         let dir = tempfile::tempdir().unwrap();
         let mut first = stored(dir.path());
-        first.append(&Record::Slice(slice(1, [1, 1]))).unwrap();
+        first.append(&RunRecord::Slice(slice(1, [1, 1]))).unwrap();
         std::fs::write(first.folder().join(SEGMENT), "latencies").unwrap();
         let later = "29991231-235959-ffff";
-        Store::create(dir.path(), later).unwrap().append(&Record::Run(start())).unwrap();
+        Store::create(dir.path(), later).unwrap().append(&RunRecord::Run(start())).unwrap();
         assert_eq!(newest(dir.path()).unwrap(), dir.path().join(later));
         assert_eq!(find(dir.path(), "last").unwrap(), dir.path().join(ID));
         assert!(newest(&dir.path().join("none")).is_err());
@@ -426,7 +426,7 @@ mod tests {
             let mut writer = stored(&runs);
             let mut stored = 0;
             let error = loop {
-                match writer.append(&Record::Slice(slice(stored, [0, 0]))) {
+                match writer.append(&RunRecord::Slice(slice(stored, [0, 0]))) {
                     Ok(()) => stored += 1,
                     Err(error) => break error,
                 }
@@ -446,7 +446,7 @@ mod tests {
         fn damage_never_panics_and_never_adds(at in any::<prop::sample::Index>(), with in any::<u8>()) {
             let dir = tempfile::tempdir().unwrap();
             let mut writer = stored(dir.path());
-            writer.append(&Record::Slice(slice(1, [0, 0]))).unwrap();
+            writer.append(&RunRecord::Slice(slice(1, [0, 0]))).unwrap();
             writer.append(&end()).unwrap();
             let path = writer.folder().join(INDEX);
             let mut bytes = std::fs::read(&path).unwrap();
@@ -470,7 +470,7 @@ mod tests {
         let clock = std::time::Instant::now();
         for round in 0..1_000_000 {
             let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
-            writer.append(&Record::Slice(slice(round, at))).unwrap();
+            writer.append(&RunRecord::Slice(slice(round, at))).unwrap();
         }
         let size = |name: &str| std::fs::metadata(writer.folder().join(name)).unwrap().len() >> 20;
         println!(
@@ -481,7 +481,7 @@ mod tests {
         );
         let clock = std::time::Instant::now();
         let mut slices = 0u64;
-        stream(writer.folder(), |record| slices += u64::from(matches!(record, Record::Slice(_)))).unwrap();
+        stream(writer.folder(), |record| slices += u64::from(matches!(record, RunRecord::Slice(_)))).unwrap();
         println!("streamed in {:?}", clock.elapsed());
         let clock = std::time::Instant::now();
         let run = load(writer.folder()).unwrap();
@@ -489,7 +489,7 @@ mod tests {
         let clock = std::time::Instant::now();
         let mut sum = Histogram::new();
         for sample in run.slices.iter().flat_map(|slice| &slice.samples) {
-            if let Value::Histogram(offset) = sample.value {
+            if let SampleValue::Histogram(offset) = sample.value {
                 sum.merge(&(run.histograms)(offset).unwrap());
             }
         }

@@ -5,7 +5,7 @@ use super::appender::{Appender, sync_folder};
 use super::is_id;
 use super::writer::lock;
 use super::{INDEX, Store, StoreError, Writer, index};
-use iotax_model::record::Record;
+use iotax_model::record::RunRecord;
 use rustix::fs::FlockOperation;
 use std::fs::{DirBuilder, File};
 use std::io::Read;
@@ -57,7 +57,7 @@ impl Staged {
     ///
     /// # Errors
     /// [`StoreError::System`] and the like; it is then removed.
-    pub fn keep(mut self, start: &Record) -> Result<PathBuf, StoreError> {
+    pub fn keep(mut self, start: &RunRecord) -> Result<PathBuf, StoreError> {
         let rest = self.writer.take();
         // Its lock is held until it has its name: what nobody holds is removed by others.
         let mut index = Appender::open(&self.folder, WHOLE)?;
@@ -145,14 +145,14 @@ mod tests {
     fn it_is_no_run_before_it_is_kept_and_nothing_when_it_is_given_up() {
         let dir = tempfile::tempdir().unwrap();
         let mut staged = Staged::begin(dir.path(), ID).unwrap();
-        staged.writer().unwrap().append(&Record::Run(start())).unwrap();
+        staged.writer().unwrap().append(&RunRecord::Run(start())).unwrap();
         assert!(list(dir.path()).unwrap().is_empty() && find(dir.path(), ID).is_err());
         drop(staged);
         assert!(names(dir.path()).is_empty());
 
         let mut staged = Staged::begin(dir.path(), ID).unwrap();
-        staged.writer().unwrap().append(&Record::Resumed { at: "behind".into() }).unwrap();
-        let run = staged.keep(&Record::Run(start())).unwrap();
+        staged.writer().unwrap().append(&RunRecord::Resumed { at: "behind".into() }).unwrap();
+        let run = staged.keep(&RunRecord::Run(start())).unwrap();
         assert_eq!((names(dir.path()), run.file_name()), (vec![ID.to_owned()], Some(ID.as_ref())));
         assert_eq!(names(&run), ["histograms.seg", INDEX]);
         let read = load(&run).unwrap();

@@ -4,7 +4,7 @@
 use super::appender::{Appender, sync_folder};
 use super::{INDEX, SEGMENT, StoreError, index, line, segment};
 use iotax_load::{Histogram, ShortSlice};
-use iotax_model::record::Record;
+use iotax_model::record::RunRecord;
 use iotax_model::record::imported::ImportedResult;
 use rustix::fs::FlockOperation;
 use serde::Serialize;
@@ -70,7 +70,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`StoreError::Full`] and the like; the index is then as it was before. [`StoreError::Removed`].
-    pub fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+    pub fn append(&mut self, record: &RunRecord) -> Result<(), StoreError> {
         self.present()?;
         self.index.append(&index::encode(record)?).map(|_| ())
     }
@@ -97,7 +97,7 @@ impl Writer {
 ///
 /// # Errors
 /// [`StoreError::Unwritable`].
-pub fn line_of(record: &Record) -> Result<Vec<u8>, StoreError> {
+pub fn line_of(record: &RunRecord) -> Result<Vec<u8>, StoreError> {
     index::encode(record)
 }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn nothing_is_stored_in_a_folder_that_is_gone() {
-        let end = Record::End { at: "now".into(), outcome: "complete".into() };
+        let end = RunRecord::End { at: "now".into(), outcome: "complete".into() };
         let gone = |remove: &dyn Fn(&Path)| {
             let runs = tempfile::tempdir().unwrap();
             let mut writer = Store::create(&runs.path().join("runs"), "a").unwrap();

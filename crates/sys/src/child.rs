@@ -49,7 +49,7 @@ pub const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 
 /// How a child ended that was given some time.
 #[derive(Debug)]
-pub enum Ended {
+pub enum ChildEnd {
     /// By itself, with what it wrote into its pipes.
     Whole(Output),
     /// By itself, and something that it started has its pipes still.
@@ -62,7 +62,7 @@ pub enum Ended {
     Stuck,
 }
 
-impl Ended {
+impl ChildEnd {
     /// Returns the output of a child that ended by itself.
     ///
     /// # Errors
@@ -71,13 +71,13 @@ impl Ended {
         let late = format!("did not end within {} s", limit.as_secs_f64());
         let log = "hint: the kernel's log (dmesg)";
         match self {
-            Ended::Whole(output) | Ended::Held(output) => Ok(output),
-            Ended::Flooded => Err(format!(
+            ChildEnd::Whole(output) | ChildEnd::Held(output) => Ok(output),
+            ChildEnd::Flooded => Err(format!(
                 "wrote more than {} MiB and was killed; hint: make it print less",
                 LONGEST_OUTPUT >> 20
             )),
-            Ended::Killed => Err(format!("{late} and was killed; {log} may show what it waited for")),
-            Ended::Stuck => Err(format!(
+            ChildEnd::Killed => Err(format!("{late} and was killed; {log} may show what it waited for")),
+            ChildEnd::Stuck => Err(format!(
                 "{late}, not even when it was killed: it waits for a device within the kernel (state D); {log} may show why"
             )),
         }
@@ -90,7 +90,7 @@ impl Ended {
 ///
 /// # Errors
 /// When it cannot be waited for.
-pub fn run_within(child: Child, limit: Duration) -> io::Result<Ended> {
+pub fn run_within(child: Child, limit: Duration) -> io::Result<ChildEnd> {
     Ok(run_within_timed(child, limit)?.0)
 }
 
@@ -98,7 +98,7 @@ pub fn run_within(child: Child, limit: Duration) -> io::Result<Ended> {
 ///
 /// # Errors
 /// As [`run_within`].
-pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(Ended, CpuTime)> {
+pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(ChildEnd, CpuTime)> {
     let start = Instant::now();
     let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
     let ends = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
@@ -119,7 +119,7 @@ pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(Ended,
             Some((_, cpu)) if !is_open || rest.is_zero() => {
                 let [stdout, stderr] = pipes.map(|pipe| pipe.read);
                 let output = Output { status: child.wait()?, stdout, stderr };
-                return Ok((if is_open { Ended::Held(output) } else { Ended::Whole(output) }, cpu));
+                return Ok((if is_open { ChildEnd::Held(output) } else { ChildEnd::Whole(output) }, cpu));
             }
             None if rest.is_zero() => break,
             _ => {}
@@ -131,9 +131,9 @@ pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(Ended,
     signal_all(&mut child, Signal::KILL);
     let died = ended_within(&mut child, DIES_WITHIN)?;
     let how = match died {
-        Some(_) if is_flood => Ended::Flooded,
-        Some(_) => Ended::Killed,
-        None => Ended::Stuck,
+        Some(_) if is_flood => ChildEnd::Flooded,
+        Some(_) => ChildEnd::Killed,
+        None => ChildEnd::Stuck,
     };
     Ok((how, CpuTime::default()))
 }
@@ -402,7 +402,7 @@ mod tests {
         for command in [&mut sleep, Command::new("sleep").arg("60").process_group(0)] {
             let start = Instant::now();
             let ended = run_within(command.spawn().expect("sleep"), Duration::from_millis(100));
-            assert!(matches!(ended, Ok(Ended::Killed)), "{ended:?}");
+            assert!(matches!(ended, Ok(ChildEnd::Killed)), "{ended:?}");
             assert!(start.elapsed() < Duration::from_secs(10));
         }
     }
@@ -415,7 +415,7 @@ mod tests {
         busy.args(["-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let limit = Duration::from_secs(60);
         let (ended, both) = run_within_timed(busy.spawn().expect("sh"), limit).expect("wait");
-        assert!(matches!(ended, Ended::Whole(ref output) if output.status.success()), "{ended:?}");
+        assert!(matches!(ended, ChildEnd::Whole(ref output) if output.status.success()), "{ended:?}");
         assert!(both.user_ns > 0, "{both:?}");
         let mut idle = Command::new("sleep");
         let (_, cpu) = run_within_timed(idle.arg("0.2").spawn().expect("sleep"), limit).expect("wait");
@@ -440,7 +440,7 @@ mod tests {
         let group = Pid::from_child(&child);
         // The child itself would be allowed this long.
         let ended = run_within(child, Duration::from_secs(3600));
-        assert!(matches!(ended, Ok(Ended::Held(ref output)) if output.stdout == b"words\n"), "{ended:?}");
+        assert!(matches!(ended, Ok(ChildEnd::Held(ref output)) if output.stdout == b"words\n"), "{ended:?}");
         assert!(start.elapsed() < Duration::from_secs(20));
         kill_process_group(group, Signal::KILL).expect("the sleep runs");
     }
@@ -455,7 +455,7 @@ mod tests {
             let group = Pid::from_child(&child);
             let before = peak_memory();
             let ended = run_within(child, limit).expect("wait");
-            assert!(matches!(ended, Ended::Flooded), "{script}");
+            assert!(matches!(ended, ChildEnd::Flooded), "{script}");
             let why = ended.output(limit).expect_err("no output");
             assert_eq!(why, "wrote more than 16 MiB and was killed; hint: make it print less");
             assert!(peak_memory() - before < 128 << 10, "{script}");

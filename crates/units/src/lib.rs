@@ -110,7 +110,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
 
 /// A figure as somebody printed it, in the unit that its text is scaled to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Printed {
+pub struct PrintedValue {
     /// As it stands there.
     pub value: f64,
     /// The least that rounds to it; 0 of a bound.
@@ -141,7 +141,7 @@ const BIT_UNITS: &[(&str, f64)] =
 ///
 /// # Errors
 /// A clause that says what is wrong and what would do.
-pub fn parse_printed(text: &str, counted: Counted) -> Result<Printed, String> {
+pub fn parse_printed(text: &str, counted: Counted) -> Result<PrintedValue, String> {
     let (body, digits, unit) = split_printed(text)?;
     let sizes = || SIZE_UNITS.iter().map(|(name, factor)| (format!("{name}/s"), *factor as f64));
     let plain = |units: &[(&str, f64)]| -> Vec<(String, f64)> {
@@ -170,7 +170,7 @@ pub fn parse_printed(text: &str, counted: Counted) -> Result<Printed, String> {
 ///
 /// # Errors
 /// A clause that says what is wrong.
-pub fn parse_printed_share(text: &str) -> Result<Printed, String> {
+pub fn parse_printed_share(text: &str) -> Result<PrintedValue, String> {
     match split_printed(text)? {
         (body, digits, "%") => Ok(rounding(text, body, digits, 0.01)),
         _ => Err(format!("\"{text}\" is not a percentage; write \"94%\"")),
@@ -188,13 +188,13 @@ fn split_printed(text: &str) -> Result<(f64, &str, &str), String> {
     Ok((value, bare[..bare.len() - unit.len()].trim_end(), unit))
 }
 
-fn rounding(text: &str, value: f64, digits: &str, factor: f64) -> Printed {
+fn rounding(text: &str, value: f64, digits: &str, factor: f64) -> PrintedValue {
     if text.trim().starts_with('<') {
-        return Printed { value: value * factor, low: 0.0, high: value * factor };
+        return PrintedValue { value: value * factor, low: 0.0, high: value * factor };
     }
     let decimals = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
     let half = 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX));
-    Printed { value: value * factor, low: (value - half) * factor, high: (value + half) * factor }
+    PrintedValue { value: value * factor, low: (value - half) * factor, high: (value + half) * factor }
 }
 
 fn split_number(text: &str) -> Result<(f64, &str), String> {
@@ -418,7 +418,7 @@ mod tests {
         assert!((bytes.low - 28.65 * MIB as f64).abs() < 1e-3 && bytes.high > bytes.value);
         assert_eq!(parse_printed("8.35 Gbps", Counted::BytesPerSecond).unwrap().value, 1.04375e9);
         assert_eq!(parse_printed("2ms", Counted::Time).unwrap().low, 1.5e6);
-        assert_eq!(parse_printed_share("<25%"), Ok(Printed { value: 0.25, low: 0.0, high: 0.25 }));
+        assert_eq!(parse_printed_share("<25%"), Ok(PrintedValue { value: 0.25, low: 0.0, high: 0.25 }));
         assert!((parse_printed_share("14718 %").unwrap().low - 147.175).abs() < 1e-9);
         for (text, counted, why) in [
             ("26 kiops", Counted::PerSecond, "unknown unit \"kiops\"; known are k, K, M"),

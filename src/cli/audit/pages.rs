@@ -2,9 +2,9 @@
 //! no page is reported with why.
 
 use iotax_audit::container;
-use iotax_audit::page::Page;
+use iotax_audit::page::AuditedPage;
 use iotax_import::LARGEST;
-use iotax_import::folder::{self, Kind};
+use iotax_import::folder::{self, FolderEntryKind};
 use iotax_sys::regular::{read_regular, read_to_limit};
 use iotax_units::exit::contained;
 use std::io::Result;
@@ -17,7 +17,7 @@ pub(super) const STANDARD_INPUT: &str = "-";
 /// What there is in a file.
 pub(super) enum Content {
     /// Its pages.
-    Pages(Vec<Page>),
+    Pages(Vec<AuditedPage>),
     /// It is no page: why.
     NoPage(String),
     /// It cannot be read: why.
@@ -59,9 +59,9 @@ fn folder(top: &Path, tell: Tell) -> Result<()> {
         any = true;
         let name = path.display().to_string();
         let content = match kind {
-            Kind::File => content(&name, read_regular(&path, LARGEST)),
-            Kind::Passed(why) => Content::NoPage(why.to_owned()),
-            Kind::Unreadable(error) => Content::Refused(error_said(&error)),
+            FolderEntryKind::File => content(&name, read_regular(&path, LARGEST)),
+            FolderEntryKind::Passed(why) => Content::NoPage(why.to_owned()),
+            FolderEntryKind::Unreadable(error) => Content::Refused(error_said(&error)),
         };
         tell(&name, content)?;
     }

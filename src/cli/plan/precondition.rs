@@ -112,9 +112,9 @@ fn rounds(ground: &Ground) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_layers::medium::Found;
+    use iotax_layers::medium::FoundMedium;
     use iotax_measure::sets::layout;
-    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_model::scenario::{Medium, Rating};
     use iotax_steps::RunTag;
 
@@ -122,18 +122,22 @@ mod tests {
         let texts = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
-        let request = Request { words: texts(&[("rw", rw)]), measure: texts(measure), ..Request::default() };
+        let request = ScenarioRequest {
+            words: texts(&[("rw", rw)]),
+            measure: texts(measure),
+            ..ScenarioRequest::default()
+        };
         let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
         let mut scenario = from_arguments(&stacks, &request).unwrap();
         scenario.rating = rating.map(Box::new);
         let found_of = |medium: &Medium| match medium {
-            Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
-            Medium::Remote { .. } => Found::bare(iotax_units::UNKNOWN_BYTES, true, true),
-            _ => Found::bare(1 << 40, true, true),
+            Medium::File { size, .. } => FoundMedium::bare(size.unwrap(), false, false),
+            Medium::Remote { .. } => FoundMedium::bare(iotax_units::UNKNOWN_BYTES, true, true),
+            _ => FoundMedium::bare(1 << 40, true, true),
         };
         let of_stack =
             |stack: &iotax_model::scenario::Stack| stack.medium.members().iter().map(found_of).collect();
-        let found: Vec<Vec<Found>> = scenario.stacks.iter().map(of_stack).collect();
+        let found: Vec<Vec<FoundMedium>> = scenario.stacks.iter().map(of_stack).collect();
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };

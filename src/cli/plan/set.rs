@@ -15,14 +15,14 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
     if view.commands {
         return plan.steps.iter().map(|step| line(view, step)).collect();
     }
-    let mut lines: Vec<Lines> = Vec::new();
+    let mut lines: Vec<StepLines> = Vec::new();
     let mut alike: Vec<&GuestPlan> = Vec::new();
     for step in &plan.steps {
         match plan.guests.iter().find(|guest| guest.steps.contains(&step.id)) {
             None => {
                 lines.extend(told(view, &std::mem::take(&mut alike), plan, stacks));
                 let number = (step.id + 1).to_string();
-                lines.push(Lines { first: number.clone(), last: number, text: line(view, step) });
+                lines.push(StepLines { first: number.clone(), last: number, text: line(view, step) });
             }
             Some(guest) if guest.steps.last() == Some(&step.id) => {
                 if alike
@@ -41,7 +41,7 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
 }
 
 /// What a step, or the steps of a guest, are shown as.
-struct Lines {
+struct StepLines {
     /// Number of the first step.
     first: String,
     /// Of the last.
@@ -49,7 +49,7 @@ struct Lines {
     text: String,
 }
 
-impl Lines {
+impl StepLines {
     /// The text without numbers of steps, names that the run makes up and offsets.
     fn shape(&self) -> String {
         // Letters, then digits: a guest.
@@ -76,8 +76,8 @@ const LONGEST_GROUP: usize = 4;
 const FOLDED_FROM: usize = 4;
 
 /// Of steps that repeat and differ only in names and offsets, shows the first and the last.
-fn folded(lines: &[Lines]) -> String {
-    let shapes: Vec<String> = lines.iter().map(Lines::shape).collect();
+fn folded(lines: &[StepLines]) -> String {
+    let shapes: Vec<String> = lines.iter().map(StepLines::shape).collect();
     let (mut text, mut at) = (String::new(), 0);
     let shown = |from: usize, many: usize| lines[from..from + many].iter().map(|one| one.text.as_str());
     while at < lines.len() {
@@ -191,7 +191,7 @@ fn served<'a>(
     plan.targets.iter().filter(target).map(|(stack, _)| *stack)
 }
 
-fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> Option<Lines> {
+fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> Option<StepLines> {
     let ([first, ..], [.., last]) = (guests, guests) else { return None };
     let numbers = numbers(first.steps.first(), last.steps.last(), guests);
     let (what, disks) = summary(first, plan, stacks);
@@ -205,7 +205,7 @@ fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) ->
     let text = text + &disks.iter().map(disk).collect::<String>();
     let (first, last) = (numbers.split('-').next(), numbers.split('-').next_back());
     let [first, last] = [first, last].map(|number| number.unwrap_or_default().to_owned());
-    Some(Lines { first, last, text })
+    Some(StepLines { first, last, text })
 }
 
 /// `3-8`; where other steps stand between those of the guests, the last alone.
@@ -253,24 +253,24 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_layers::guest::Parts;
-    use iotax_layers::medium::Found;
+    use iotax_layers::guest::GuestParts;
+    use iotax_layers::medium::FoundMedium;
     use iotax_measure::plan::Ground;
     use iotax_measure::sets::layout;
     use iotax_model::scenario::Medium;
-    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_steps::RunTag;
 
     fn shown(layers: &[&str], commands: bool) -> String {
         let stacks: Vec<String> =
             layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
-        let scenario = from_arguments(&stacks, &Request::default()).unwrap();
-        let found: Vec<Vec<Found>> =
-            stacks.iter().map(|_| vec![Found::bare(1 << 30, false, false)]).collect();
+        let scenario = from_arguments(&stacks, &ScenarioRequest::default()).unwrap();
+        let found: Vec<Vec<FoundMedium>> =
+            stacks.iter().map(|_| vec![FoundMedium::bare(1 << 30, false, false)]).collect();
         assert!(scenario.stacks.iter().all(|stack| matches!(stack.medium, Medium::File { .. })));
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-        let guest_parts = Some(Parts::made_up());
+        let guest_parts = Some(GuestParts::made_up());
         let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts, tag };
         let plan = ground.set(&layout.sets[0], 0).unwrap();
         let view = View { width: 80, commands, ..View::default() };
@@ -298,14 +298,14 @@ mod tests {
         insta::assert_snapshot!(text);
         let whole = shown(&[" | loop | split(16) | vm(vcpus=1,attach=vhost-scsi) x16"], true);
         assert_eq!(whole.matches("dmsetup create").count(), 16);
-        let other = |number: u32, size: u32| Lines {
+        let other = |number: u32, size: u32| StepLines {
             first: number.to_string(),
             last: number.to_string(),
             text: format!("  {number}. start guest vm{number}: {size} GiB\n"),
         };
-        let sizes: Vec<Lines> = (1..6).map(|number| other(number, number)).collect();
+        let sizes: Vec<StepLines> = (1..6).map(|number| other(number, number)).collect();
         assert_eq!(folded(&sizes).lines().count(), 5, "guests of different sizes are not the same");
-        let alike: Vec<Lines> = (1..6).map(|number| other(number, 1)).collect();
+        let alike: Vec<StepLines> = (1..6).map(|number| other(number, 1)).collect();
         assert_eq!(folded(&alike).lines().nth(1), Some("  2-4. the same, 3 more times"));
     }
 

@@ -7,7 +7,7 @@ use super::report::Destination;
 use super::{columns, stop};
 use anyhow::Result;
 use iotax_stats::selfcheck::cell::repeat;
-use iotax_stats::selfcheck::kinds::Source;
+use iotax_stats::selfcheck::kinds::NoiseSource;
 use iotax_stats::selfcheck::lines::Plan;
 use iotax_stats::selfcheck::report::Findings;
 use iotax_stats::selfcheck::{series, short::fine};
@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: SelfcheckCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum SelfcheckCommand {
     /// Coverage, false positives, power, time and refusals of the statistics
     Stats(Stats),
     /// Is a program of its own today
@@ -69,8 +69,8 @@ struct Stats {
 /// When a series cannot be recorded or read, or the report cannot be written.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stats = match &args.what {
-        What::Stats(stats) => stats,
-        What::Engine { words } => {
+        SelfcheckCommand::Stats(stats) => stats,
+        SelfcheckCommand::Engine { words } => {
             let words: String = words.iter().map(|word| format!(" {}", shell::word(word))).collect();
             let hint =
                 format!("in the sources of iotax, cargo run --release -p iotax-bench -- engine{words}");
@@ -110,10 +110,11 @@ fn is_json(asked: bool, to: &Destination) -> Result<bool> {
     }
 }
 
-fn check(stats: &Stats, local: Vec<Source>, stop: &AtomicBool) -> Result<Findings> {
-    let shipped = series::SHIPPED.iter().chain(fine::SHIPPED).map(|(name, text)| Source::parse(name, text));
+fn check(stats: &Stats, local: Vec<NoiseSource>, stop: &AtomicBool) -> Result<Findings> {
+    let shipped =
+        series::SHIPPED.iter().chain(fine::SHIPPED).map(|(name, text)| NoiseSource::parse(name, text));
     let shipped = shipped.collect::<Result<Vec<_>, _>>().map_err(Failed::measurement)?;
-    let names = local.iter().filter_map(Source::recorded).map(str::to_owned).collect();
+    let names = local.iter().filter_map(NoiseSource::recorded).map(str::to_owned).collect();
     let plan = Plan::new(&shipped, &local);
     let done = Arc::new(AtomicU64::new(0));
     let outcomes = {

@@ -5,7 +5,7 @@ use crate::cli::progress::Recording;
 use crate::cli::{say_aside, stop};
 use anyhow::{Context, Result};
 use iotax_measure::noise;
-use iotax_stats::selfcheck::kinds::Source;
+use iotax_stats::selfcheck::kinds::NoiseSource;
 use iotax_stats::selfcheck::series;
 use iotax_store::Store;
 use iotax_sys::regular::read_text;
@@ -23,7 +23,7 @@ const ENDING: &str = "csv";
 ///
 /// # Errors
 /// When the folder cannot be read, or a series in it is damaged.
-pub fn stored(runs: &Path) -> Result<Vec<Source>> {
+pub fn stored(runs: &Path) -> Result<Vec<NoiseSource>> {
     let folder = runs.join(FOLDER);
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -41,12 +41,12 @@ pub fn stored(runs: &Path) -> Result<Vec<Source>> {
 ///
 /// # Errors
 /// Bad input with the file and what is wrong in which line.
-pub fn read(file: &Path) -> Result<Source> {
+pub fn read(file: &Path) -> Result<NoiseSource> {
     let text =
         read_text(file).map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let hint = "hint: remove the file, or record it again with --record";
-    Source::parse(&name, &text)
+    NoiseSource::parse(&name, &text)
         .map_err(|why| Failed::input(format!("{}: {why}; {hint}", file.display())).into())
 }
 
@@ -101,10 +101,10 @@ fn keep(file: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_stats::selfcheck::series::Row;
+    use iotax_stats::selfcheck::series::SeriesRow;
 
     fn series(rows: u64) -> String {
-        let row = |i| Row { stack: 0, start_us: i * 60_000, length_us: 50_000, ios: 100 + i % 7 };
+        let row = |i| SeriesRow { stack: 0, start_us: i * 60_000, length_us: 50_000, ios: 100 + i % 7 };
         series::text("a disk", &(0..rows).map(row).collect::<Vec<_>>())
     }
 
@@ -117,7 +117,7 @@ mod tests {
         keep(&folder.join("b-20260102-030405.csv"), &series(300)).unwrap();
         keep(&folder.join("a-20260102-030405.csv"), &series(200)).unwrap();
         std::fs::write(folder.join("notes.txt"), "not a series").unwrap();
-        let names: Vec<String> = stored(runs.path()).unwrap().iter().map(Source::name).collect();
+        let names: Vec<String> = stored(runs.path()).unwrap().iter().map(NoiseSource::name).collect();
         assert_eq!(names, ["replay a-20260102-030405", "replay b-20260102-030405"]);
         assert!(iotax_store::list(runs.path()).unwrap().is_empty(), "no run");
     }

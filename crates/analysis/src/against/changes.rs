@@ -2,13 +2,13 @@
 //! of their own run. The second is what a verdict is about wherever it exists.
 
 use super::{
-    Basis, Call, Change, ChargeLimit, Limit, Limits, RateChange, ServiceLevelChange, ServiceLevels,
-    StackChange, WorkloadChange, common_baseline,
+    Basis, Call, ChargeLimit, Limit, RateChange, RegressionLimits, RunChange, ServiceLevelChange,
+    ServiceLevels, StackChange, WorkloadChange, common_baseline,
 };
 use crate::findings::against::DirectionChange;
 use crate::findings::slo::ServiceLevelFinding;
-use crate::findings::{Figure, Interval, SampleUnit};
-use crate::gather::{Side, Way};
+use crate::findings::{Interval, MeasuredFigure, SampleUnit};
+use crate::gather::{IoDirection, StackSide};
 use crate::neighbours;
 use crate::reading::WorkloadView;
 use crate::remedy::settle_words;
@@ -18,7 +18,7 @@ use crate::subject::{self, Quantity};
 use iotax_model::scenario::Regime;
 use iotax_stats::exceedance::ServiceVerdict;
 use iotax_stats::round::percent_up;
-use iotax_stats::unpaired::{self, Outcome};
+use iotax_stats::unpaired::{self, LimitOutcome};
 use iotax_stats::{Concludes, Digits, Refusal, Verdict};
 
 /// Runs whose starts cannot be read are taken to be this far apart.
@@ -57,12 +57,12 @@ impl<'a> Matched<'a> {
         }
     }
 
-    fn side(&self, run: usize, stack: [usize; 2]) -> &Side {
+    fn side(&self, run: usize, stack: [usize; 2]) -> &StackSide {
         &self.sides[run].sides[stack[run]]
     }
 
     /// Directions of a mix.
-    fn directions(&self) -> &'static [Way] {
+    fn directions(&self) -> &'static [IoDirection] {
         self.sides[1].directions()
     }
 
@@ -76,9 +76,9 @@ impl<'a> Matched<'a> {
     fn absence(&self, stack: [usize; 2]) -> Option<Refusal> {
         let absent = [0, 1].into_iter().find(|run| self.side(*run, stack).rounds.is_empty())?;
         let reason = match self.sides[absent].absence(stack[absent]) {
-            Figure::Failed { reason } => format!("it failed: {reason}"),
-            Figure::Missing { reason } => reason,
-            Figure::Known { .. } => "not measured".to_owned(),
+            MeasuredFigure::Failed { reason } => format!("it failed: {reason}"),
+            MeasuredFigure::Missing { reason } => reason,
+            MeasuredFigure::Known { .. } => "not measured".to_owned(),
         };
         Some(Refusal::NotMeasured { reason: format!("in the {} run: {reason}", super::WORDS[absent]) })
     }
@@ -119,7 +119,7 @@ impl<'a> Matched<'a> {
 
 /// New over old, or why not.
 pub(super) struct ChangeEstimate {
-    pub(super) change: Result<unpaired::Change, Refusal>,
+    pub(super) change: Result<unpaired::UnpairedChange, Refusal>,
     value: Option<f64>,
     unit: SampleUnit,
 }
@@ -144,8 +144,8 @@ impl ChangeEstimate {
         ChangeEstimate { change: Err(reason), value: None, unit: SampleUnit::Rounds }
     }
 
-    pub(super) fn figure(&self) -> Figure {
-        let known = |value, n: usize, interval, caution| Figure::Known {
+    pub(super) fn figure(&self) -> MeasuredFigure {
+        let known = |value, n: usize, interval, caution| MeasuredFigure::Known {
             value,
             unit: "1",
             n: n as u64,
@@ -167,7 +167,7 @@ impl ChangeEstimate {
                 };
                 known(value, have, Interval::Missing { missing: reason.to_string() }, None)
             }
-            (Err(reason), None) => Figure::missing(reason),
+            (Err(reason), None) => MeasuredFigure::missing(reason),
         }
     }
 }
@@ -201,13 +201,17 @@ fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimat
     (plain, own)
 }
 
-fn change(matched: &Matched, stack: [usize; 2], of: FigureKind) -> Change {
+fn change(matched: &Matched, stack: [usize; 2], of: FigureKind) -> RunChange {
     let (plain, own) = found(matched, stack, of);
-    Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
+    RunChange { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
 }
 
 /// All changes under one workload.
-pub(super) fn workload(matched: &Matched, limits: Limits, levels: &ServiceLevels) -> WorkloadChange {
+pub(super) fn workload(
+    matched: &Matched,
+    limits: RegressionLimits,
+    levels: &ServiceLevels,
+) -> WorkloadChange {
     let workload = matched.sides[1].workload;
     WorkloadChange {
         name: workload.name.clone(),
@@ -217,7 +221,7 @@ pub(super) fn workload(matched: &Matched, limits: Limits, levels: &ServiceLevels
     }
 }
 
-fn stack(matched: &Matched, at: [usize; 2], limits: Limits, levels: &ServiceLevels) -> StackChange {
+fn stack(matched: &Matched, at: [usize; 2], limits: RegressionLimits, levels: &ServiceLevels) -> StackChange {
     let known = &matched.sides[1].run.start.scenario.stacks[at[1]];
     let quantities: &[Quantity] = match matched.sides[1].workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
@@ -273,7 +277,9 @@ fn charge(matched: &Matched, at: [usize; 2], of: FigureKind, limit: f64) -> Char
 /// `loop, new against old: mean latency +12.1 % +- 2.0 %`.
 pub(super) fn charge_sentence(stack: &str, figure: &str, found: &ChangeEstimate, words: &str) -> String {
     let change = match (&found.change, found.value) {
-        (Ok(found), _) => iotax_stats::Change::of_ratio(found.ratio, found.low, found.high).digits().words(),
+        (Ok(found), _) => {
+            iotax_stats::RatioChange::of_ratio(found.ratio, found.low, found.high).digits().words()
+        }
         (_, Some(value)) => Digits::change(value - 1.0, None).words(),
         (Err(_), None) => "no figure".to_owned(),
     };
@@ -300,7 +306,7 @@ fn service_levels(matched: &Matched, at: [usize; 2], levels: &ServiceLevels) -> 
     old.into_iter().zip(new).map(change).collect()
 }
 
-fn direction(matched: &Matched, at: [usize; 2], way: Way) -> DirectionChange {
+fn direction(matched: &Matched, at: [usize; 2], way: IoDirection) -> DirectionChange {
     DirectionChange {
         direction: way.word(),
         rate: change(matched, at, FigureKind::Rate(Quantity::Acknowledged, Some(way))),
@@ -344,9 +350,9 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
             verdict.sentence(&quantity),
         ),
         why: why(matched, judged, &own),
-        drift_could_explain: used.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
+        drift_could_explain: used.change.as_ref().is_ok_and(unpaired::UnpairedChange::drift_could_explain),
         limit,
-        change: Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
+        change: RunChange { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
         judged,
         verdict,
         quantity,
@@ -406,13 +412,17 @@ fn cannot_tell(reason: &str) -> Limit {
 }
 
 /// Against the largest loss that is accepted.
-pub(super) fn judge(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
+pub(super) fn judge(found: &Result<unpaired::UnpairedChange, Refusal>, judged: Basis, limit: f64) -> Limit {
     judged_in_words(found, judged, limit, &format!("a loss beyond {}", percent_word(limit)))
 }
 
 /// Against the largest rise that is accepted: what takes 1.25 times as long has 0.8 of the speed.
-pub(super) fn judge_rise(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
-    let speed = found.clone().map(|found| unpaired::Change {
+pub(super) fn judge_rise(
+    found: &Result<unpaired::UnpairedChange, Refusal>,
+    judged: Basis,
+    limit: f64,
+) -> Limit {
+    let speed = found.clone().map(|found| unpaired::UnpairedChange {
         ratio: 1.0 / found.ratio,
         low: 1.0 / found.high,
         high: 1.0 / found.low,
@@ -423,7 +433,7 @@ pub(super) fn judge_rise(found: &Result<unpaired::Change, Refusal>, judged: Basi
 }
 
 fn judged_in_words(
-    found: &Result<unpaired::Change, Refusal>,
+    found: &Result<unpaired::UnpairedChange, Refusal>,
     judged: Basis,
     limit: f64,
     beyond: &str,
@@ -433,14 +443,14 @@ fn judged_in_words(
         Err(reason) => return cannot_tell(&reason.to_string()),
     };
     let settle = || settle(found, judged, limit);
-    let (call, sentence) = match Outcome::of(found.ratio, found.low, found.high, limit) {
-        Outcome::Fails => (Call::Fails, format!("fails: all of the interval is {beyond}")),
-        Outcome::Passes => (Call::Passes, format!("passes: no part of the interval is {beyond}")),
-        Outcome::PerhapsBeyond => (
+    let (call, sentence) = match LimitOutcome::of(found.ratio, found.low, found.high, limit) {
+        LimitOutcome::Fails => (Call::Fails, format!("fails: all of the interval is {beyond}")),
+        LimitOutcome::Passes => (Call::Passes, format!("passes: no part of the interval is {beyond}")),
+        LimitOutcome::PerhapsBeyond => (
             Call::CannotTell,
             format!("cannot be told: the estimate is {beyond}, the interval is not; {}", settle()),
         ),
-        Outcome::PerhapsWithin => (
+        LimitOutcome::PerhapsWithin => (
             Call::CannotTell,
             format!("cannot be told: the estimate is not {beyond}, the interval reaches there; {}", settle()),
         ),
@@ -452,7 +462,7 @@ fn judged_in_words(
 const SETTLE: &str = "to settle it:";
 
 /// What would tell whether the change is beyond the limit.
-fn settle(found: &unpaired::Change, judged: Basis, limit: f64) -> String {
+fn settle(found: &unpaired::UnpairedChange, judged: Basis, limit: f64) -> String {
     let distance = (found.ratio / (1.0 - limit)).ln().abs();
     match found.longer(distance).filter(|times| *times <= BEARABLE) {
         Some(times) => format!("{SETTLE} make both runs about {} times as long", times.ceil().max(2.0)),

@@ -3,11 +3,11 @@
 
 use super::changes::{self, ChangeEstimate};
 use super::{
-    Against, Basis, Change, ChargeLimit, Limits, Mismatch, OnlyIn, RateChange, StackChange, WORDS,
-    WorkloadChange,
+    Against, Basis, ChargeLimit, Mismatch, OnlyIn, RateChange, RegressionLimits, RunChange, StackChange,
+    WORDS, WorkloadChange,
 };
-use crate::findings::{Figure, SampleUnit, WarningReport};
-use crate::gather::Side;
+use crate::findings::{MeasuredFigure, SampleUnit, WarningReport};
+use crate::gather::StackSide;
 use crate::identity;
 use crate::imported::group::{Loaded, Runs, loads, separation};
 use crate::imported::others::kinds;
@@ -18,7 +18,7 @@ use crate::reading::WorkloadView;
 use crate::standing::{self, FigureKind, Standing};
 use crate::subject::{self, Quantity};
 use crate::warnings;
-use iotax_model::record::imported::{Load, Part, Way};
+use iotax_model::record::imported::{ImportedDirection, ImportedPart, ReportedLoad};
 use iotax_model::scenario::Workload;
 use iotax_stats::visits::LEAST;
 use iotax_stats::{Concludes, Refusal, Verdict, unpaired};
@@ -34,24 +34,24 @@ pub(super) fn any(runs: [&RunData; 2]) -> bool {
 /// What was loaded or asked.
 #[derive(Clone)]
 enum ItemKind<'a> {
-    Load(&'a Load, Way, Option<Part>),
+    Load(&'a ReportedLoad, ImportedDirection, Option<ImportedPart>),
     Workload(&'a Workload),
     Other(String, &'a str),
 }
 
 /// Figures of a system: printed or measured.
-enum Figures<'a> {
+enum SystemFigures<'a> {
     Printed(Runs<'a>),
-    Measured(&'a Side),
+    Measured(&'a StackSide),
 }
 
 /// One load on the systems of a run.
-struct Item<'a> {
+struct ImportedLoad<'a> {
     what: ItemKind<'a>,
     subject: String,
     quantity: String,
     /// Name, rate, latency.
-    systems: Vec<(&'a str, Figures<'a>, Option<Figures<'a>>)>,
+    systems: Vec<(&'a str, SystemFigures<'a>, Option<SystemFigures<'a>>)>,
 }
 
 /// Compares them.
@@ -61,7 +61,7 @@ struct Item<'a> {
 pub(super) fn against(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
-    limits: Limits,
+    limits: RegressionLimits,
 ) -> Result<Against, Mismatch> {
     let items = [0, 1].map(|run| items(runs[run], &readings[run]));
     let pairs = pairs(&items)?;
@@ -104,29 +104,29 @@ pub(super) fn against(
     Ok(found)
 }
 
-fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<Item<'a>> {
+fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<ImportedLoad<'a>> {
     if run.start.imported.is_none() {
         return readings.iter().map(measured).collect();
     }
     let of_loads = loads(&run.imported).into_iter().map(printed);
-    let of_others = kinds(&run.imported).into_iter().map(|kind| Item {
+    let of_others = kinds(&run.imported).into_iter().map(|kind| ImportedLoad {
         what: ItemKind::Other(kind.name(), &kind.sample.unit),
         subject: kind.name(),
         quantity: kind.name(),
         systems: kind
             .systems
             .into_iter()
-            .map(|(name, runs, _)| (name, Figures::Printed(runs), None))
+            .map(|(name, runs, _)| (name, SystemFigures::Printed(runs), None))
             .collect(),
     });
     of_loads.chain(of_others).collect()
 }
 
-fn printed(loaded: Loaded<'_>) -> Item<'_> {
+fn printed(loaded: Loaded<'_>) -> ImportedLoad<'_> {
     // All systems by the same word: a rate and a bandwidth have no ratio.
     let told = |metric: &str| loaded.systems.iter().all(|group| Runs::of(group, metric).len() > 0);
     let (metric, word) = if told("iops") { ("iops", "IOPS") } else { ("bandwidth", "bandwidth") };
-    Item {
+    ImportedLoad {
         what: ItemKind::Load(loaded.load, loaded.way, loaded.part),
         subject: words::subject(loaded.load, loaded.way, loaded.part),
         quantity: words::quantity(loaded.load, loaded.way, word),
@@ -135,20 +135,24 @@ fn printed(loaded: Loaded<'_>) -> Item<'_> {
             .iter()
             .map(|group| {
                 let latency = Runs::of(group, "latency.mean");
-                let latency = (latency.len() > 0).then_some(Figures::Printed(latency));
-                (group.system, Figures::Printed(Runs::of(group, metric)), latency)
+                let latency = (latency.len() > 0).then_some(SystemFigures::Printed(latency));
+                (group.system, SystemFigures::Printed(Runs::of(group, metric)), latency)
             })
             .collect(),
     }
 }
 
-fn measured<'a>(reading: &'a WorkloadView<'a>) -> Item<'a> {
+fn measured<'a>(reading: &'a WorkloadView<'a>) -> ImportedLoad<'a> {
     let stacks = &reading.run.start.scenario.stacks;
-    let system = |(at, side): (usize, &'a Side)| {
+    let system = |(at, side): (usize, &'a StackSide)| {
         let name = stacks.get(at)?.name.as_str();
-        (!side.rounds.is_empty()).then_some((name, Figures::Measured(side), Some(Figures::Measured(side))))
+        (!side.rounds.is_empty()).then_some((
+            name,
+            SystemFigures::Measured(side),
+            Some(SystemFigures::Measured(side)),
+        ))
     };
-    Item {
+    ImportedLoad {
         what: ItemKind::Workload(reading.workload),
         subject: reading.workload.subject(),
         quantity: subject::quantity(reading.workload, Quantity::Acknowledged, None, None),
@@ -161,9 +165,9 @@ impl ItemKind<'_> {
     fn is(&self, other: &ItemKind, strict: bool) -> bool {
         match (self, other) {
             (ItemKind::Load(a, way_a, part_a), ItemKind::Load(b, way_b, part_b)) => {
-                let bare = |load: &Load| match strict {
+                let bare = |load: &ReportedLoad| match strict {
                     true => load.identity(),
-                    false => Load { ioengine: None, ..load.clone() }.identity(),
+                    false => ReportedLoad { ioengine: None, ..load.clone() }.identity(),
                 };
                 (way_a, part_a) == (way_b, part_b) && bare(a) == bare(b)
             }
@@ -178,13 +182,13 @@ impl ItemKind<'_> {
 }
 
 /// Whether a measured load is what an output tells, as far as it does; a mix has no rate of one way.
-fn is_load(workload: &Workload, load: &Load, way: Way) -> bool {
+fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> bool {
     let [job] = workload.jobs.as_slice() else { return false };
     let one_way = match way {
-        Way::Read => !job.rw.writes(),
-        Way::Write => job.rw.writes_data() && !job.rw.reads() && !job.rw.trims(),
-        Way::Trim => job.rw.trims() && !job.rw.writes_data(),
-        Way::Both => false,
+        ImportedDirection::Read => !job.rw.writes(),
+        ImportedDirection::Write => job.rw.writes_data() && !job.rw.reads() && !job.rw.trims(),
+        ImportedDirection::Trim => job.rw.trims() && !job.rw.writes_data(),
+        ImportedDirection::Both => false,
     };
     let told = |told: Option<u64>, known: u32| told.is_none_or(|told| told == u64::from(known));
     one_way
@@ -198,7 +202,7 @@ fn is_load(workload: &Workload, load: &Load, way: Way) -> bool {
 }
 
 /// Indices of what is the same in both.
-fn pairs(items: &[Vec<Item>; 2]) -> Result<Vec<[usize; 2]>, Mismatch> {
+fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, Mismatch> {
     let mut pairs: Vec<[usize; 2]> = Vec::new();
     let mut taken = [vec![false; items[0].len()], vec![false; items[1].len()]];
     for strict in [true, false] {
@@ -229,7 +233,7 @@ struct Systems<'a> {
 
 impl<'a> Systems<'a> {
     /// By their names; where each run has only one, it is that.
-    fn of(items: &[Vec<Item<'a>>; 2]) -> Result<Systems<'a>, Mismatch> {
+    fn of(items: &[Vec<ImportedLoad<'a>>; 2]) -> Result<Systems<'a>, Mismatch> {
         let names = |run: usize| {
             let mut names: Vec<&str> = Vec::new();
             let mut known: HashMap<&str, ()> = HashMap::new();
@@ -272,7 +276,7 @@ impl<'a> Systems<'a> {
     }
 }
 
-fn only(items: &[Vec<Item>; 2], pairs: &[[usize; 2]]) -> impl Iterator<Item = OnlyIn> {
+fn only(items: &[Vec<ImportedLoad>; 2], pairs: &[[usize; 2]]) -> impl Iterator<Item = OnlyIn> {
     let of = |run: usize| {
         let alone = (0..items[run].len()).filter(move |at| pairs.iter().all(|pair| pair[run] != *at));
         let said = move |at: usize| OnlyIn {
@@ -295,10 +299,10 @@ fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
 }
 
 /// What differs in loads that count as the same.
-fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
+fn unlike(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
     let text = match (&old.what, &new.what) {
         (ItemKind::Load(a, ..), ItemKind::Load(b, ..)) => {
-            let word = |load: &Load| load.ioengine.clone().unwrap_or_else(|| "not told".to_owned());
+            let word = |load: &ReportedLoad| load.ioengine.clone().unwrap_or_else(|| "not told".to_owned());
             let engine = (a.ioengine != b.ioengine)
                 .then(|| format!("the engine was {} in the old run, is {} in the new one", word(a), word(b)));
             let others = settings::differ([&[a], &[b]])
@@ -315,7 +319,12 @@ fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
     Some(WarningReport { kind: "load".into(), subject: new.subject.clone(), text })
 }
 
-fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limits: Limits) -> Option<StackChange> {
+fn stack(
+    sides: [&ImportedLoad; 2],
+    names: &[&str; 2],
+    zone: f64,
+    limits: RegressionLimits,
+) -> Option<StackChange> {
     let find = |run: usize| sides[run].systems.iter().find(|(name, ..)| *name == names[run]);
     let (old, new) = (find(0)?, find(1)?);
     let rate = found([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged, None));
@@ -325,8 +334,8 @@ fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limits: Limits) -> Opt
             reason: "one of the runs does not tell it".into(),
         }),
     };
-    let none = || Figure::missing("an imported run has no baseline measured in turns with it");
-    let cpu = || Figure::missing("imported results do not tell it");
+    let none = || MeasuredFigure::missing("an imported run has no baseline measured in turns with it");
+    let cpu = || MeasuredFigure::missing("imported results do not tell it");
     Some(StackChange {
         stack: names[1].to_owned(),
         text: names[1].to_owned(),
@@ -335,8 +344,8 @@ fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limits: Limits) -> Opt
         rounds: (old.1.count(), new.1.count()),
         rates: vec![judged(names[1], &sides[1].quantity, &rate, none(), zone, limits.rate)],
         directions: Vec::new(),
-        latency: Change { as_it_stands: latency.figure(), against_own_baseline: none() },
-        cpu: Change { as_it_stands: cpu(), against_own_baseline: cpu() },
+        latency: RunChange { as_it_stands: latency.figure(), against_own_baseline: none() },
+        cpu: RunChange { as_it_stands: cpu(), against_own_baseline: cpu() },
         charges: limits.latency.map(|limit| charge(names[1], &latency, limit)).into_iter().collect(),
         slo: Vec::new(),
     })
@@ -356,7 +365,7 @@ fn judged(
     system: &str,
     quantity: &str,
     rate: &ChangeEstimate,
-    none: Figure,
+    none: MeasuredFigure,
     zone: f64,
     limit: Option<f64>,
 ) -> RateChange {
@@ -368,27 +377,27 @@ fn judged(
     RateChange {
         sentence: format!("{system}, new against old: {}{settle}", verdict.sentence(quantity)),
         why: "as it stands, with the drift between the runs in the interval: others' figures have no baseline in turns".into(),
-        drift_could_explain: rate.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
+        drift_could_explain: rate.change.as_ref().is_ok_and(unpaired::UnpairedChange::drift_could_explain),
         limit: limit.map(|limit| changes::judge(&rate.change, Basis::AsItStands, limit)),
-        change: Change { as_it_stands: rate.figure(), against_own_baseline: none },
+        change: RunChange { as_it_stands: rate.figure(), against_own_baseline: none },
         judged: Basis::AsItStands,
         quantity: quantity.to_owned(),
         verdict,
     }
 }
 
-impl Figures<'_> {
+impl SystemFigures<'_> {
     fn count(&self) -> u64 {
         match self {
-            Figures::Printed(runs) => runs.len() as u64,
-            Figures::Measured(side) => side.rounds.len() as u64,
+            SystemFigures::Printed(runs) => runs.len() as u64,
+            SystemFigures::Measured(side) => side.rounds.len() as u64,
         }
     }
 
     fn standing(&self, of: FigureKind) -> Standing {
         match self {
-            Figures::Measured(side) => standing::alone(side, of, false),
-            Figures::Printed(runs) => Standing {
+            SystemFigures::Measured(side) => standing::alone(side, of, false),
+            SystemFigures::Printed(runs) => Standing {
                 level: runs.plain_level(),
                 log: runs.mean().filter(|mean| *mean > 0.0).map(f64::ln),
                 unit: SampleUnit::Runs,
@@ -398,16 +407,16 @@ impl Figures<'_> {
 
     fn slack(&self) -> (f64, f64) {
         match self {
-            Figures::Printed(runs) => runs.slack().unwrap_or((0.0, f64::INFINITY)),
-            Figures::Measured(_) => (1.0, 1.0),
+            SystemFigures::Printed(runs) => runs.slack().unwrap_or((0.0, f64::INFINITY)),
+            SystemFigures::Measured(_) => (1.0, 1.0),
         }
     }
 }
 
 /// New over old; printed digits widen it.
-fn found([old, new]: [&Figures; 2], of: FigureKind) -> ChangeEstimate {
+fn found([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
     let apart = match (old, new) {
-        (Figures::Printed(old), Figures::Printed(new)) => separation(old, new),
+        (SystemFigures::Printed(old), SystemFigures::Printed(new)) => separation(old, new),
         _ => crate::imported::group::UNKNOWN_APART,
     };
     let mut found = ChangeEstimate::of(old.standing(of), new.standing(of), apart);
@@ -423,13 +432,14 @@ fn found([old, new]: [&Figures; 2], of: FigureKind) -> ChangeEstimate {
 }
 
 /// Too few runs on either side.
-fn no_spread(old: &Figures, new: &Figures) -> Option<Refusal> {
+fn no_spread(old: &SystemFigures, new: &SystemFigures) -> Option<Refusal> {
     match (old, new) {
-        (Figures::Printed(old), Figures::Printed(new)) => {
+        (SystemFigures::Printed(old), SystemFigures::Printed(new)) => {
             let (baseline, other) = (old.len(), new.len());
             (baseline < LEAST || other < LEAST).then_some(Refusal::NoSpread { baseline, other })
         }
-        (Figures::Printed(runs), Figures::Measured(_)) | (Figures::Measured(_), Figures::Printed(runs)) => {
+        (SystemFigures::Printed(runs), SystemFigures::Measured(_))
+        | (SystemFigures::Measured(_), SystemFigures::Printed(runs)) => {
             let runs = runs.len();
             (runs < LEAST).then(|| Refusal::NotMeasured {
                 reason: match runs {
@@ -438,7 +448,7 @@ fn no_spread(old: &Figures, new: &Figures) -> Option<Refusal> {
                 },
             })
         }
-        (Figures::Measured(_), Figures::Measured(_)) => None,
+        (SystemFigures::Measured(_), SystemFigures::Measured(_)) => None,
     }
 }
 

@@ -10,8 +10,8 @@ mod matching;
 mod tests;
 
 use super::findings::against::{
-    Against, Basis, Call, Change, ChargeLimit, Limit, Limits, OnlyIn, RateChange, ServiceLevelChange,
-    StackChange, WorkloadChange,
+    Against, Basis, Call, ChargeLimit, Limit, OnlyIn, RateChange, RegressionLimits, RunChange,
+    ServiceLevelChange, StackChange, WorkloadChange,
 };
 use super::identity;
 use super::reading::WorkloadView;
@@ -74,7 +74,7 @@ pub enum Mismatch {
 ///
 /// # Errors
 /// [`Mismatch`], when there is nothing to compare.
-pub fn against(old: &RunData, new: &RunData, limits: Limits) -> Result<Against, Mismatch> {
+pub fn against(old: &RunData, new: &RunData, limits: RegressionLimits) -> Result<Against, Mismatch> {
     if old.start.id == new.start.id {
         return Err(Mismatch::SameRun(new.start.id.clone()));
     }
@@ -157,7 +157,7 @@ impl ServiceLevels {
 fn result(found: &Against) -> Option<String> {
     let count = |call: Call| found.calls().filter(|other| *other == call).count();
     let (fails, passes, open) = (count(Call::Fails), count(Call::Passes), count(Call::CannotTell));
-    let Limits { rate, latency, cpu } = found.limits;
+    let RegressionLimits { rate, latency, cpu } = found.limits;
     let limits = [("", rate), ("latency=", latency), ("cpu=", cpu)];
     let limits =
         limits.into_iter().filter_map(|(of, limit)| Some(format!("{of}{}", changes::percent_word(limit?))));

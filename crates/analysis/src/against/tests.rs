@@ -1,15 +1,15 @@
 //! Known change in, known change out, and what two runs have in common or not.
 
-use super::{Against, Basis, Call, Limits, Mismatch, RateChange, StackChange, against};
-use crate::findings::{Figure, Interval, SampleUnit};
+use super::{Against, Basis, Call, Mismatch, RateChange, RegressionLimits, StackChange, against};
+use crate::findings::{Interval, MeasuredFigure, SampleUnit};
 use crate::{RunData, twin};
 use iotax_load::Job;
-use iotax_model::record::Value;
+use iotax_model::record::SampleValue;
 use iotax_model::scenario::{Regime, ServiceLevel};
 use iotax_stats::exceedance::ServiceVerdict;
 use iotax_stats::{Refusal, Verdict};
 
-const LIMITS: Limits = Limits { rate: Some(0.05), latency: None, cpu: None };
+const LIMITS: RegressionLimits = RegressionLimits { rate: Some(0.05), latency: None, cpu: None };
 
 const LOOP_NS: f64 = 93_700.0;
 
@@ -29,7 +29,7 @@ fn call(found: &Against, name: &str) -> Call {
     rate(found, name).limit.as_ref().unwrap().call
 }
 
-fn holds(figure: &Figure, truth: f64) -> bool {
+fn holds(figure: &MeasuredFigure, truth: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| low <= truth && truth <= high)
 }
 
@@ -43,7 +43,7 @@ fn renamed(mut run: RunData) -> RunData {
 fn scaled(mut run: RunData, factor: f64) -> RunData {
     for sample in run.slices.iter_mut().flat_map(|slice| &mut slice.samples) {
         match &mut sample.value {
-            Value::Value(value) if sample.metric.ends_with(".ios") => *value *= factor,
+            SampleValue::Value(value) if sample.metric.ends_with(".ios") => *value *= factor,
             _ => {}
         }
     }
@@ -102,7 +102,7 @@ fn the_baseline_is_judged_as_it_stands() {
     let file = rate(&found, "file");
     assert_eq!(file.judged, Basis::AsItStands);
     assert!(file.why.ends_with("it is the baseline"), "{}", file.why);
-    assert_eq!(file.change.against_own_baseline, Figure::missing("it is the baseline"));
+    assert_eq!(file.change.against_own_baseline, MeasuredFigure::missing("it is the baseline"));
     assert!(stack(&found, "file").baseline && !stack(&found, "loop").baseline);
 }
 
@@ -182,7 +182,7 @@ fn wrong_data_of_either_run_are_the_first_warning() {
 #[test]
 fn there_must_be_something_to_compare() {
     let run = || twin::bill_of_seed(61);
-    let refused = |old: &RunData, new: &RunData| against(old, new, Limits::default()).unwrap_err();
+    let refused = |old: &RunData, new: &RunData| against(old, new, RegressionLimits::default()).unwrap_err();
     assert_eq!(refused(&run(), &run()), Mismatch::SameRun("20260101-120000-0061".into()));
     let empty = renamed(shortened(run(), 0));
     assert_eq!(refused(&run(), &empty), Mismatch::NothingMeasured("20260102-000000-abcd".into()));
@@ -317,7 +317,10 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
     assert!(kinds.contains(&"killed") && kinds.contains(&"torn_frames"), "{kinds:?}");
     let loops = rate(&found, "loop");
     assert!(
-        matches!(&loops.change.as_it_stands, Figure::Known { interval: Interval::Missing { .. }, n: 9, .. }),
+        matches!(
+            &loops.change.as_it_stands,
+            MeasuredFigure::Known { interval: Interval::Missing { .. }, n: 9, .. }
+        ),
         "{loops:?}"
     );
     assert!(matches!(loops.verdict, Verdict::Unresolved { reason: Refusal::TooFewRounds { have: 9 }, .. }));
@@ -338,7 +341,7 @@ fn a_stack_that_failed_in_one_run_is_missing_with_its_reason() {
     let found = compared(&twin::bill_of_seed(1), &twin::failed());
     let loops = rate(&found, "loop");
     let reason = match &loops.change.as_it_stands {
-        Figure::Missing { reason } => reason.clone(),
+        MeasuredFigure::Missing { reason } => reason.clone(),
         other => panic!("{other:?}"),
     };
     assert!(reason.starts_with("in the new run: it failed: 3 I/Os failed"), "{reason}");
@@ -384,7 +387,7 @@ fn writes_have_two_rates_and_visits_are_their_own_unit() {
     let visits = compared(&twin::visits(), &renamed(twin::visits()));
     let lvm = rate(&visits, "lvm");
     for figure in [&lvm.change.as_it_stands, &lvm.change.against_own_baseline] {
-        assert!(matches!(figure, Figure::Known { of: SampleUnit::Visits, n: 6, .. }), "{figure:?}");
+        assert!(matches!(figure, MeasuredFigure::Known { of: SampleUnit::Visits, n: 6, .. }), "{figure:?}");
     }
     assert_eq!(lvm.judged, Basis::AgainstOwnBaseline);
 }
@@ -409,7 +412,7 @@ fn reads_and_writes_apart_have_their_own_known_change() {
 fn scaled_bytes(mut run: RunData, factor: f64) -> RunData {
     for sample in run.slices.iter_mut().flat_map(|slice| &mut slice.samples) {
         match &mut sample.value {
-            Value::Value(value) if sample.metric == "write.bytes" => *value *= factor,
+            SampleValue::Value(value) if sample.metric == "write.bytes" => *value *= factor,
             _ => {}
         }
     }
@@ -418,8 +421,8 @@ fn scaled_bytes(mut run: RunData, factor: f64) -> RunData {
 
 #[test]
 fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare() {
-    let missing = |figure: &Figure| match figure {
-        Figure::Missing { reason } => reason.clone(),
+    let missing = |figure: &MeasuredFigure| match figure {
+        MeasuredFigure::Missing { reason } => reason.clone(),
         other => panic!("{other:?}"),
     };
     let scheduled = |engine: &str| {
@@ -451,7 +454,7 @@ fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare
 fn latency_and_cpu_have_limits_of_their_own() {
     let (old, new) = (twin::bill_of_seed(42), twin::a_week_later(43, 2.0 * LOOP_NS));
     let held = |latency: f64, cpu: f64| {
-        let limits = Limits { rate: None, latency: Some(latency), cpu: Some(cpu) };
+        let limits = RegressionLimits { rate: None, latency: Some(latency), cpu: Some(cpu) };
         against(&old, &new, limits).unwrap()
     };
     let calls = |found: &Against, name: &str| {
@@ -481,7 +484,7 @@ fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
     let between = (mean(&old) * mean(&new)).sqrt();
     let level = |below_ns: f64| ServiceLevel { metric: None, percent: 50.0, below_ns: below_ns as u64 };
     new.start.scenario.measure.slo = vec![level(between), level(1.0), level(1e12)];
-    let found = against(&old, &new, Limits::default()).unwrap();
+    let found = against(&old, &new, RegressionLimits::default()).unwrap();
     let calls: Vec<_> = stack(&found, "loop").slo.iter().map(|one| (one.old, one.new, one.call)).collect();
     assert_eq!(
         calls,
@@ -497,6 +500,6 @@ fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
         said.starts_with("loop breaks read p50 < ") && said.ends_with("; kept in the old run: fails"),
         "{said}"
     );
-    let plain = against(&old, &twin::a_week_later(43, LOOP_NS), Limits::default()).unwrap();
+    let plain = against(&old, &twin::a_week_later(43, LOOP_NS), RegressionLimits::default()).unwrap();
     assert!(plain.result.is_none() && stack(&plain, "loop").slo.is_empty());
 }

@@ -2,11 +2,11 @@
 //! layers above the drives cost is not in it, so that nothing but a cache gets past it. METHOD.md has the formulas.
 
 use super::cover::Covered;
-use super::layout::{Layout, Spread};
+use super::layout::{Layout, LayoutSpread};
 
 /// The load, as far as drives see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ask {
+pub struct DriveLoad {
     /// Share of reads.
     pub reads: f64,
     /// Share of I/Os at a random place.
@@ -62,7 +62,7 @@ impl Need {
     ///
     /// # Errors
     /// Why nothing follows.
-    pub fn of(layout: &Layout, ask: &Ask) -> Result<Need, String> {
+    pub fn of(layout: &Layout, ask: &DriveLoad) -> Result<Need, String> {
         let case =
             Case { layout, ask: *ask, drives: layout.drives as f64, rules: Vec::new(), reads_first: false };
         case.need()
@@ -96,7 +96,7 @@ pub fn rate(parts: &[(Cost, Rates)]) -> f64 {
 /// A load on a layout while its cost is worked out.
 struct Case<'a> {
     layout: &'a Layout,
-    ask: Ask,
+    ask: DriveLoad,
     drives: f64,
     rules: Vec<String>,
     reads_first: bool,
@@ -104,7 +104,7 @@ struct Case<'a> {
 
 /// Where an I/O stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum IoPosition {
     Random,
     Sequential,
 }
@@ -113,7 +113,7 @@ impl Case<'_> {
     fn need(mut self) -> Result<Need, String> {
         let share = self.ask.random;
         let mut at = |wanted: f64, place| if wanted > 0.0 { self.at(place) } else { Ok(Cost::default()) };
-        let (random, sequential) = (at(share, Place::Random)?, at(1.0 - share, Place::Sequential)?);
+        let (random, sequential) = (at(share, IoPosition::Random)?, at(1.0 - share, IoPosition::Sequential)?);
         // Of several arrays each has its part of the I/Os.
         let part = 1.0 / self.layout.arrays as f64;
         let (random, sequential) = (random.times(part), sequential.times(part));
@@ -121,7 +121,7 @@ impl Case<'_> {
         Ok(Need { random, sequential, share, rule, reads_first, unless })
     }
 
-    fn at(&mut self, place: Place) -> Result<Cost, String> {
+    fn at(&mut self, place: IoPosition) -> Result<Cost, String> {
         let reads = if self.ask.reads > 0.0 { self.read(place)? } else { Cost::default() };
         let writes = if self.ask.reads < 1.0 { self.write(place)? } else { Cost::default() };
         Ok(reads.times(self.ask.reads).plus(writes.times(1.0 - self.ask.reads)))
@@ -139,22 +139,24 @@ impl Case<'_> {
         (is_zfs && self.ask.reads < 1.0).then_some("ZFS gathers writes and writes them in order")
     }
 
-    fn read(&mut self, place: Place) -> Result<Cost, String> {
+    fn read(&mut self, place: IoPosition) -> Result<Cost, String> {
         let (drives, lost) = (self.drives, self.layout.failed as f64);
         let reads = match self.layout.spread {
-            Spread::Striped { .. } | Spread::Linear { .. } if self.layout.failed > 0 => {
+            LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. } if self.layout.failed > 0 => {
                 return Err(GONE.to_owned());
             }
-            Spread::Striped { over } => 1.0 / over as f64,
-            Spread::Linear { .. } => self.linear(place)?,
-            Spread::Mirrored { copies, groups } => self.mirror_read(copies as f64, groups)?,
-            Spread::Parity { parity, .. } | Spread::Raidz { parity, .. } if self.layout.failed > parity => {
+            LayoutSpread::Striped { over } => 1.0 / over as f64,
+            LayoutSpread::Linear { .. } => self.linear(place)?,
+            LayoutSpread::Mirrored { copies, groups } => self.mirror_read(copies as f64, groups)?,
+            LayoutSpread::Parity { parity, .. } | LayoutSpread::Raidz { parity, .. }
+                if self.layout.failed > parity =>
+            {
                 return Err(GONE.to_owned());
             }
-            Spread::Parity { parity, chunk, .. } => {
+            LayoutSpread::Parity { parity, chunk, .. } => {
                 self.parity_read(place, drives - parity as f64, lost, chunk)
             }
-            Spread::Raidz { parity, block, sector } => {
+            LayoutSpread::Raidz { parity, block, sector } => {
                 self.raidz_read(place, drives - parity as f64, block, sector)?
             }
         };
@@ -163,12 +165,12 @@ impl Case<'_> {
 
     /// Random I/Os reach every drive that has a part of the region; what stands in order is on one, unless several threads stand
     /// at several places.
-    fn linear(&mut self, place: Place) -> Result<f64, String> {
+    fn linear(&mut self, place: IoPosition) -> Result<f64, String> {
         let covered = self.ask.covered.ok_or(UNKNOWN_PART)?;
         if covered.drives < self.layout.drives {
             self.rule(format!("the region is on {} of {} drives", covered.drives, self.drives));
         }
-        if place == Place::Random {
+        if place == IoPosition::Random {
             return Ok(1.0 / covered.worth);
         }
         self.rule("in order on one drive after the other");
@@ -189,19 +191,19 @@ impl Case<'_> {
         }
     }
 
-    fn parity_read(&mut self, place: Place, data: f64, lost: f64, chunk: u64) -> f64 {
+    fn parity_read(&mut self, place: IoPosition, data: f64, lost: f64, chunk: u64) -> f64 {
         let alive = self.drives - lost;
         match place {
-            Place::Random if lost > 0.0 => {
+            IoPosition::Random if lost > 0.0 => {
                 self.rule(format!("reconstruction: what was on the lost drive takes {data} reads"));
                 let chunks = self.ask.bs.div_ceil(chunk.max(1)) as f64;
                 let rows = (chunks / data).floor() * data + self.degraded_row(chunks % data, data, lost);
                 rows / chunks / alive
             }
-            Place::Random => 1.0 / self.drives,
+            IoPosition::Random => 1.0 / self.drives,
             // Whole rows of a stripe: any as many chunks as there are of data give them all.
-            Place::Sequential if self.ask.flash => 1.0 / alive,
-            Place::Sequential => {
+            IoPosition::Sequential if self.ask.flash => 1.0 / alive,
+            IoPosition::Sequential => {
                 self.rule(format!("{data} of {} drives are data", self.drives));
                 1.0 / data
             }
@@ -217,14 +219,14 @@ impl Case<'_> {
     }
 
     /// A block is read as a whole, from all drives that have a part of it.
-    fn raidz_read(&mut self, place: Place, data: f64, block: u64, sector: u64) -> Result<f64, String> {
+    fn raidz_read(&mut self, place: IoPosition, data: f64, block: u64, sector: u64) -> Result<f64, String> {
         if self.layout.failed > 0 {
             return Err("what a degraded raidz takes is not known".to_owned());
         }
         match place {
-            Place::Random => Ok(self.pieces(data, block, sector) / self.drives),
-            Place::Sequential if self.ask.flash => Ok(1.0 / self.drives),
-            Place::Sequential => {
+            IoPosition::Random => Ok(self.pieces(data, block, sector) / self.drives),
+            IoPosition::Sequential if self.ask.flash => Ok(1.0 / self.drives),
+            IoPosition::Sequential => {
                 self.rule(format!("{data} of {} drives are data", self.drives));
                 Ok(1.0 / data)
             }
@@ -241,26 +243,30 @@ impl Case<'_> {
         pieces
     }
 
-    fn write(&mut self, place: Place) -> Result<Cost, String> {
+    fn write(&mut self, place: IoPosition) -> Result<Cost, String> {
         let only = |writes: f64| Ok(Cost { reads: 0.0, writes });
         match self.layout.spread {
-            Spread::Striped { .. } | Spread::Linear { .. } if self.layout.failed > 0 => Err(GONE.to_owned()),
-            Spread::Striped { over } => only(1.0 / over as f64),
-            Spread::Linear { .. } => only(self.linear(place)?),
-            Spread::Mirrored { copies, .. } if self.layout.failed < copies => {
+            LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. } if self.layout.failed > 0 => {
+                Err(GONE.to_owned())
+            }
+            LayoutSpread::Striped { over } => only(1.0 / over as f64),
+            LayoutSpread::Linear { .. } => only(self.linear(place)?),
+            LayoutSpread::Mirrored { copies, .. } if self.layout.failed < copies => {
                 self.rule(format!("{copies} copies of a write"));
                 only(copies as f64 / self.drives)
             }
-            Spread::Mirrored { .. } => Err(MANY_LOST.to_owned()),
-            Spread::Parity { parity, .. } if self.layout.failed > parity => Err(GONE.to_owned()),
-            Spread::Parity { parity, chunk, whole } => self.parity_write(place, parity as f64, chunk, whole),
-            Spread::Raidz { .. } if self.layout.failed > 0 => {
+            LayoutSpread::Mirrored { .. } => Err(MANY_LOST.to_owned()),
+            LayoutSpread::Parity { parity, .. } if self.layout.failed > parity => Err(GONE.to_owned()),
+            LayoutSpread::Parity { parity, chunk, whole } => {
+                self.parity_write(place, parity as f64, chunk, whole)
+            }
+            LayoutSpread::Raidz { .. } if self.layout.failed > 0 => {
                 Err("what a degraded raidz takes is not known".to_owned())
             }
-            Spread::Raidz { parity, block, sector } => {
+            LayoutSpread::Raidz { parity, block, sector } => {
                 let data = self.drives - parity as f64;
                 let columns = data.min(block.div_ceil(sector) as f64);
-                let pieces = if place == Place::Random { self.pieces(data, block, sector) } else { 1.0 };
+                let pieces = if place == IoPosition::Random { self.pieces(data, block, sector) } else { 1.0 };
                 self.rule(format!("{parity} of parity for {columns} of data"));
                 only(pieces * (columns + parity as f64) / columns / self.drives)
             }
@@ -268,11 +274,17 @@ impl Case<'_> {
     }
 
     /// Of what is no whole stripe, either the old data and parity is read, or the rest of the data, whichever is less.
-    fn parity_write(&mut self, place: Place, parity: f64, chunk: u64, whole: bool) -> Result<Cost, String> {
+    fn parity_write(
+        &mut self,
+        place: IoPosition,
+        parity: f64,
+        chunk: u64,
+        whole: bool,
+    ) -> Result<Cost, String> {
         let data = self.drives - parity;
         let stripe = data as u64 * chunk;
         let fills = self.ask.bs % stripe == 0;
-        if place == Place::Sequential || fills {
+        if place == IoPosition::Sequential || fills {
             self.rule(match self.ask.bs >= stripe {
                 true => format!("full stripes: {data} of {} drives are data", self.drives),
                 false => "full stripes, gathered from several writes".to_owned(),
@@ -335,20 +347,20 @@ mod tests {
 
     const KIB: u64 = 1 << 10;
 
-    fn layout(drives: u64, spread: Spread) -> Layout {
+    fn layout(drives: u64, spread: LayoutSpread) -> Layout {
         Layout { spread, name: "RAID".into(), ..Layout::plain(drives) }
     }
 
     fn raid5(drives: u64) -> Layout {
-        layout(drives, Spread::Parity { parity: 1, chunk: 64 * KIB, whole: false })
+        layout(drives, LayoutSpread::Parity { parity: 1, chunk: 64 * KIB, whole: false })
     }
 
     fn raid6(drives: u64) -> Layout {
-        layout(drives, Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false })
+        layout(drives, LayoutSpread::Parity { parity: 2, chunk: 64 * KIB, whole: false })
     }
 
-    fn ask(reads: f64, random: f64, bs: u64) -> Ask {
-        Ask { reads, random, bs, streams: 1, flash: false, covered: None }
+    fn ask(reads: f64, random: f64, bs: u64) -> DriveLoad {
+        DriveLoad { reads, random, bs, streams: 1, flash: false, covered: None }
     }
 
     const READ: f64 = 400.0;
@@ -356,7 +368,7 @@ mod tests {
     const DRIVE: Rates = Rates { reads: READ, writes: WRITE };
 
     /// Of drives of 400 reads and 100 writes a second.
-    fn most(layout: &Layout, ask: &Ask) -> f64 {
+    fn most(layout: &Layout, ask: &DriveLoad) -> f64 {
         rate(&[(Need::of(layout, ask).unwrap().cost(), DRIVE)])
     }
 
@@ -375,15 +387,15 @@ mod tests {
 
     #[test]
     fn stripes_and_mirrors_by_hand() {
-        let stripe = layout(6, Spread::Striped { over: 6 });
+        let stripe = layout(6, LayoutSpread::Striped { over: 6 });
         is(of(&stripe, RANDREAD, 4 * KIB), 6.0 * READ);
         is(of(&stripe, RANDWRITE, 4 * KIB), 6.0 * WRITE);
-        let narrow = layout(6, Spread::Striped { over: 2 });
+        let narrow = layout(6, LayoutSpread::Striped { over: 2 });
         is(of(&narrow, RANDREAD, 4 * KIB), 2.0 * READ);
-        let pairs = layout(4, Spread::Mirrored { copies: 2, groups: true });
+        let pairs = layout(4, LayoutSpread::Mirrored { copies: 2, groups: true });
         is(of(&pairs, RANDREAD, 4 * KIB), 4.0 * READ);
         is(of(&pairs, RANDWRITE, 4 * KIB), 2.0 * WRITE);
-        let mirror = layout(3, Spread::Mirrored { copies: 3, groups: true });
+        let mirror = layout(3, LayoutSpread::Mirrored { copies: 3, groups: true });
         is(of(&mirror, SEQWRITE, 1024 * KIB), WRITE);
         // 70 % of 1/1600 s and 30 % of 1/200 s.
         is(of(&pairs, (0.7, 1.0), 4 * KIB), 1.0 / (0.7 / 1600.0 + 0.3 / 200.0));
@@ -391,8 +403,8 @@ mod tests {
 
     #[test]
     fn linear_drives_are_all_there_for_random_io_only() {
-        let linear = layout(4, Spread::Linear { chunk: None });
-        let on = |worth: f64, streams: u64, random: f64| Ask {
+        let linear = layout(4, LayoutSpread::Linear { chunk: None });
+        let on = |worth: f64, streams: u64, random: f64| DriveLoad {
             covered: Some(Covered { worth, drives: worth.ceil() as u64 }),
             streams,
             ..ask(1.0, random, 4 * KIB)
@@ -449,7 +461,7 @@ mod tests {
         is(of(&raid5(5), RANDREAD, 4 * KIB), 5.0 * READ);
         is(of(&raid5(5), SEQREAD, 1024 * KIB), 4.0 * READ);
         is(of(&raid6(6), SEQREAD, 1024 * KIB), 4.0 * READ);
-        let flash = Ask { flash: true, ..ask(1.0, 0.0, 1024 * KIB) };
+        let flash = DriveLoad { flash: true, ..ask(1.0, 0.0, 1024 * KIB) };
         is(most(&raid5(5), &flash), 5.0 * READ);
     }
 
@@ -470,18 +482,18 @@ mod tests {
         is(of(&degraded(raid5(5)), RANDWRITE, 4 * KIB), 4.0 / (reads / READ + writes / WRITE));
         let twice = Layout { failed: 2, ..raid6(6) };
         is(of(&twice, RANDREAD, 4 * KIB), 4.0 * READ / (4.0 / 6.0 + 2.0 / 6.0 * 4.0));
-        let pairs = degraded(layout(4, Spread::Mirrored { copies: 2, groups: true }));
+        let pairs = degraded(layout(4, LayoutSpread::Mirrored { copies: 2, groups: true }));
         is(of(&pairs, RANDREAD, 4 * KIB), 2.0 * READ);
         is(of(&pairs, RANDWRITE, 4 * KIB), 2.0 * WRITE);
-        let far = degraded(layout(4, Spread::Mirrored { copies: 2, groups: false }));
+        let far = degraded(layout(4, LayoutSpread::Mirrored { copies: 2, groups: false }));
         is(of(&far, RANDREAD, 4 * KIB), 3.0 * READ);
-        let triple = degraded(layout(3, Spread::Mirrored { copies: 3, groups: true }));
+        let triple = degraded(layout(3, LayoutSpread::Mirrored { copies: 3, groups: true }));
         is(of(&triple, RANDREAD, 4 * KIB), 2.0 * READ);
         for (lost, load) in [(2, RANDREAD), (2, RANDWRITE)] {
             let gone = Layout { failed: lost, ..raid5(5) };
             assert_eq!(Need::of(&gone, &ask(load.0, load.1, 4 * KIB)), Err(GONE.to_owned()));
         }
-        let lost = degraded(layout(4, Spread::Striped { over: 4 }));
+        let lost = degraded(layout(4, LayoutSpread::Striped { over: 4 }));
         assert_eq!(Need::of(&lost, &ask(1.0, 1.0, 4 * KIB)), Err(GONE.to_owned()));
     }
 
@@ -499,7 +511,7 @@ mod tests {
 
     #[test]
     fn raidz_reads_whole_blocks() {
-        let raidz = |block| layout(6, Spread::Raidz { parity: 1, block, sector: 4 * KIB });
+        let raidz = |block| layout(6, LayoutSpread::Raidz { parity: 1, block, sector: 4 * KIB });
         // A block of 128 KiB is on all five: one drive's reads, and a little since parity is skipped.
         is(of(&raidz(128 * KIB), RANDREAD, 4 * KIB), 6.0 / 5.0 * READ);
         is(of(&raidz(16 * KIB), RANDREAD, 4 * KIB), 6.0 / 4.0 * READ);
@@ -513,7 +525,7 @@ mod tests {
 
     #[test]
     fn what_takes_whole_stripes_refuses_others() {
-        let raid5f = layout(5, Spread::Parity { parity: 1, chunk: 64 * KIB, whole: true });
+        let raid5f = layout(5, LayoutSpread::Parity { parity: 1, chunk: 64 * KIB, whole: true });
         let why = Need::of(&raid5f, &ask(0.0, 1.0, 4 * KIB)).unwrap_err();
         assert_eq!(why, "it takes whole stripes of 256 KiB only");
         is(of(&raid5f, RANDWRITE, 256 * KIB), 4.0 * WRITE);
@@ -529,22 +541,23 @@ mod tests {
         is(both, 1.0 / (random + 0.8 / (4.0 * 2.0 * WRITE)));
     }
 
-    fn spreads() -> impl Strategy<Value = (u64, Spread)> {
+    fn spreads() -> impl Strategy<Value = (u64, LayoutSpread)> {
         (3u64..=12).prop_flat_map(|drives| {
-            let parity = (1u64..drives.min(3), 1u64..=512).prop_map(|(parity, chunk)| Spread::Parity {
+            let parity = (1u64..drives.min(3), 1u64..=512).prop_map(|(parity, chunk)| LayoutSpread::Parity {
                 parity,
                 chunk: chunk * 4 * KIB,
                 whole: false,
             });
-            let raidz = (1u64..drives.min(4), 0u32..8).prop_map(|(parity, power)| Spread::Raidz {
+            let raidz = (1u64..drives.min(4), 0u32..8).prop_map(|(parity, power)| LayoutSpread::Raidz {
                 parity,
                 block: (4 * KIB) << power,
                 sector: 4 * KIB,
             });
             let spread = prop_oneof![
-                (1..=drives).prop_map(|over| Spread::Striped { over }),
-                Just(Spread::Linear { chunk: None }),
-                (1..=drives, any::<bool>()).prop_map(|(copies, groups)| Spread::Mirrored { copies, groups }),
+                (1..=drives).prop_map(|over| LayoutSpread::Striped { over }),
+                Just(LayoutSpread::Linear { chunk: None }),
+                (1..=drives, any::<bool>())
+                    .prop_map(|(copies, groups)| LayoutSpread::Mirrored { copies, groups }),
                 parity,
                 raidz
             ];
@@ -559,10 +572,10 @@ mod tests {
             (drives, spread) in spreads(), reads in 0.0..=1.0f64, random in 0.0..=1.0f64, power in 0u32..10, flash in any::<bool>(),
         ) {
             let covered = Some(Covered { worth: drives as f64, drives });
-            let ask = Ask { reads, random, bs: (4 * KIB) << power, streams: 4, flash, covered };
+            let ask = DriveLoad { reads, random, bs: (4 * KIB) << power, streams: 4, flash, covered };
             let whole = layout(drives, spread);
             let bound = most(&whole, &ask);
-            let each = most(&layout(drives, Spread::Striped { over: drives }), &ask);
+            let each = most(&layout(drives, LayoutSpread::Striped { over: drives }), &ask);
             prop_assert!(bound <= each * (1.0 + 1e-9), "{bound} of {each}");
             prop_assert!(bound > 0.0);
             if let Ok(need) = Need::of(&Layout { failed: 1, ..whole }, &ask) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{RunData, findings, twin};
-use iotax_facts::machine::{Cable, Network, PcieLink, Target};
+use iotax_facts::machine::{Cable, Network, PcieLink, TargetFacts};
 use iotax_model::record::{Purpose, Slice};
 use iotax_model::scenario::{Rating, rating};
 
@@ -197,7 +197,7 @@ fn drives_share_the_link_of_their_controller() {
                 let name = path(at).file_name().unwrap().to_str().unwrap().to_owned();
                 let mut device = Device { name, model: None, cable: Some(cable), ..pro() };
                 change(at, &mut device);
-                Target { path: path(at), file_system: None, devices: vec![device] }
+                TargetFacts { path: path(at), file_system: None, devices: vec![device] }
             })
             .collect();
         let found = findings(&run);

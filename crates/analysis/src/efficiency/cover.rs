@@ -1,7 +1,7 @@
 //! How much of drives that stand one behind the other a load reaches: its region is that of the smallest of the compared stacks,
 //! which may lie on the first of them alone.
 
-use super::layout::{Layout, Spread};
+use super::layout::{Layout, LayoutSpread};
 
 /// The part of such drives that a load is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,7 @@ const CHUNKS_AT_LEAST: u64 = 10;
 impl Covered {
     /// Of drives of so many bytes each. `None` of a layout that turns from drive to drive all the time: every region is on all.
     pub fn of(layout: &Layout, member: u64, region: &Region) -> Option<Covered> {
-        let Spread::Linear { chunk } = layout.spread else { return None };
+        let LayoutSpread::Linear { chunk } = layout.spread else { return None };
         let whole = layout.drives * member;
         let unit = chunk.map_or(member, |chunk| chunk.min(whole / CHUNKS_AT_LEAST)).max(1);
         let mut of_drive = vec![0u64; layout.drives as usize];
@@ -58,7 +58,8 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn covered(chunk: Option<u64>, region: Region) -> (f64, u64) {
-        let layout = Layout { spread: Spread::Linear { chunk }, name: "linear".into(), ..Layout::plain(4) };
+        let layout =
+            Layout { spread: LayoutSpread::Linear { chunk }, name: "linear".into(), ..Layout::plain(4) };
         let found = Covered::of(&layout, 100 * GIB, &region).unwrap();
         ((found.worth * 100.0).round() / 100.0, found.drives)
     }

@@ -1,7 +1,7 @@
 //! The drives that a stack stands on, where its place tells each of them by itself: model, capacity, links. What is not told, or
 //! may be several drives as one, is not known, and nothing is said of it.
 
-use iotax_facts::machine::{Device, Target};
+use iotax_facts::machine::{Device, TargetFacts};
 use iotax_hardware::ratings::{Match, Ratings};
 use iotax_model::record::PlaceFacts;
 use iotax_model::scenario::{Medium, Stack};
@@ -9,12 +9,12 @@ use iotax_store::RunData;
 
 /// The drives of a stack, one a member of its medium, all of them different.
 pub(super) struct Hardware<'a> {
-    drives: Vec<Drive<'a>>,
+    drives: Vec<MatchedDrive<'a>>,
 }
 
 /// One drive where it is.
 #[derive(Clone, Copy)]
-pub(super) struct Drive<'a> {
+pub(super) struct MatchedDrive<'a> {
     /// Its place.
     pub(super) place: &'a PlaceFacts,
     /// As that tells it.
@@ -24,10 +24,10 @@ pub(super) struct Drive<'a> {
 impl<'a> Hardware<'a> {
     /// `None` where not all members are a drive each.
     pub(super) fn of(run: &'a RunData, stack: &'a Stack) -> Option<Hardware<'a>> {
-        let drives: Option<Vec<Drive>> =
+        let drives: Option<Vec<MatchedDrive>> =
             stack.medium.members().iter().map(|member| drive(run, member)).collect();
         let drives = drives.filter(|drives| !drives.is_empty())?;
-        let same = |one: &Drive, other: &Drive| {
+        let same = |one: &MatchedDrive, other: &MatchedDrive| {
             one.place.place == other.place.place && one.device.name == other.device.name
         };
         let twice =
@@ -36,14 +36,15 @@ impl<'a> Hardware<'a> {
     }
 
     /// The drives.
-    pub(super) fn drives(&self) -> &[Drive<'a>] {
+    pub(super) fn drives(&self) -> &[MatchedDrive<'a>] {
         &self.drives
     }
 
     /// What they are rated at, if all are of one model: of the sizes that they have.
     pub(super) fn rating<'r>(&self, ratings: &'r Ratings) -> Option<Match<'r>> {
-        let of =
-            |drive: &Drive| ratings.rating_of(drive.device.model.as_ref()?, Some(drive.device.bytes? as f64));
+        let of = |drive: &MatchedDrive| {
+            ratings.rating_of(drive.device.model.as_ref()?, Some(drive.device.bytes? as f64))
+        };
         let mut all = self.drives.iter().map(of);
         let mut first = all.next()??;
         for other in all {
@@ -58,7 +59,7 @@ impl<'a> Hardware<'a> {
 pub(super) fn targets<'a>(
     run: &'a RunData,
     member: &'a Medium,
-) -> impl Iterator<Item = (&'a PlaceFacts, &'a Target)> {
+) -> impl Iterator<Item = (&'a PlaceFacts, &'a TargetFacts)> {
     let (path, folder) = match member {
         Medium::File { path, .. } | Medium::Remote { path, size: Some(_), .. } => (Some(path), path.parent()),
         Medium::Device { path } | Medium::Remote { path, .. } => (Some(path), None),
@@ -75,9 +76,9 @@ pub(super) fn targets<'a>(
     told.filter(move |(_, target)| Some(&target.path) == path || Some(target.path.as_path()) == folder)
 }
 
-fn drive<'a>(run: &'a RunData, member: &'a Medium) -> Option<Drive<'a>> {
+fn drive<'a>(run: &'a RunData, member: &'a Medium) -> Option<MatchedDrive<'a>> {
     targets(run, member)
-        .find_map(|(place, target)| Some(Drive { place, device: only_drive(&target.devices)? }))
+        .find_map(|(place, target)| Some(MatchedDrive { place, device: only_drive(&target.devices)? }))
 }
 
 /// The one drive below all of them: the others are its partitions, or made of what is below them.

@@ -4,7 +4,7 @@
 use iotax_model::layer::layout::{Join, Joined};
 use iotax_model::scenario::{InState, LayerSpec, Medium, Stack};
 
-pub use iotax_model::layer::layout::Spread;
+pub use iotax_model::layer::layout::LayoutSpread;
 
 /// Data over so many drives.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Layout {
     /// Arrays of which each has as many drives, all loaded at once.
     pub arrays: u64,
     /// How.
-    pub spread: Spread,
+    pub spread: LayoutSpread,
     /// Drives that are lost; none as it is set up.
     pub failed: u64,
     /// `RAID5`, `LVM stripe`; empty of drives that nothing joins.
@@ -46,7 +46,7 @@ impl Layout {
 
     /// Of drives that nothing joins.
     pub fn plain(drives: u64) -> Layout {
-        let spread = Spread::Striped { over: drives };
+        let spread = LayoutSpread::Striped { over: drives };
         Layout { drives, arrays: 1, spread, failed: 0, name: String::new() }
     }
 

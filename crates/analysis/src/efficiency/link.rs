@@ -1,15 +1,15 @@
 //! Bounds by the links between drives and memory, as they were settled: no payload is above the largest packets of its link.
 
-use super::hardware::{Drive, Hardware};
+use super::hardware::{Hardware, MatchedDrive};
 use super::{By, Case, Efficiency, Held, Layout};
-use crate::findings::{Figure, SampleUnit};
+use crate::findings::{MeasuredFigure, SampleUnit};
 use iotax_facts::machine::{Cable as Settled, PcieLink};
-use iotax_hardware::{Link, Rate, rate_text};
+use iotax_hardware::{HardwareLink, Rate, rate_text};
 use iotax_load::Job;
 
 /// What the data of a drive cross, one way.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Way {
+pub(super) struct LinkPath {
     /// `PCIe 4.0 x4`, `SAS 12 Gb/s x2`, `PCIe 3.0 x8 of 4 drives`.
     name: String,
     /// Of one drive.
@@ -29,7 +29,7 @@ impl Case<'_> {
     }
 
     /// Reads go one way and writes the other: the busier way is full first, unless the link carries one way at a time.
-    fn against_link(&self, way: &Way, layout: &Layout, job: &Job) -> Result<Held, String> {
+    fn against_link(&self, way: &LinkPath, layout: &Layout, job: &Job) -> Result<Held, String> {
         let ios = |need: &super::Need| {
             let cost = need.cost();
             let ios = if way.shared { cost.reads + cost.writes } else { cost.reads.max(cost.writes) };
@@ -40,11 +40,11 @@ impl Case<'_> {
         let [low, high] = [way.rate.practical.low, way.rate.practical.high].map(rate_text);
         let also = Some(format!("{}: {low} to {high} in practice", way.name));
         let of_all = self.plain_need(layout, job).map(|plain| ios(&plain));
-        let could = Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
+        let could = MeasuredFigure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
         Ok(Held {
             could: self.in_unit(could, job),
             share: self.share_of(bound),
-            of_all: Some(of_all.map_or_else(Figure::missing, |all| self.share_of(all))),
+            of_all: Some(of_all.map_or_else(MeasuredFigure::missing, |all| self.share_of(all))),
             need,
             also,
             scatter: 1.0,
@@ -53,21 +53,21 @@ impl Case<'_> {
 }
 
 /// The narrowest part of the way of each drive, if all have one alike.
-fn narrowest(hardware: &Hardware) -> Option<Way> {
+fn narrowest(hardware: &Hardware) -> Option<LinkPath> {
     let mut all = hardware.drives().iter().map(|drive| way(hardware, drive));
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 /// Only on a machine that is known to be none of somebody's: what is emulated tells links that nothing crosses.
-fn way(hardware: &Hardware, drive: &Drive) -> Option<Way> {
+fn way(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
     if drive.place.facts.cpu.under_hypervisor != Some(false) {
         return None;
     }
     let cable = drive.device.cable.as_ref().and_then(cable);
     let pcie = drive.device.pcie.as_ref().and_then(|settled| {
         let at = &settled.address;
-        let shares = |other: &&Drive| {
+        let shares = |other: &&MatchedDrive| {
             other.place.place == drive.place.place
                 && other.device.pcie.as_ref().is_some_and(|other| other.address == *at)
         };
@@ -76,20 +76,20 @@ fn way(hardware: &Hardware, drive: &Drive) -> Option<Way> {
     [cable, pcie].into_iter().flatten().min_by(|one, other| one.rate.most.total_cmp(&other.rate.most))
 }
 
-fn cable(settled: &Settled) -> Option<Way> {
+fn cable(settled: &Settled) -> Option<LinkPath> {
     let number: f64 = settled.speed.split(' ').next()?.parse().ok()?;
     // sysfs has USB in Mb/s.
     let gigabits = if settled.kind == "usb" { number / 1000.0 } else { number };
-    let link = Link::of_speed(&settled.kind, gigabits).filter(|link| link.is_cable())?;
+    let link = HardwareLink::of_speed(&settled.kind, gigabits).filter(|link| link.is_cable())?;
     let lanes = if settled.lanes > 1 { format!(" x{}", settled.lanes) } else { String::new() };
     let rate = link.rate().times(settled.lanes.max(1) as f64);
-    Some(Way { name: link.name() + &lanes, rate, shared: link.is_half_duplex() })
+    Some(LinkPath { name: link.name() + &lanes, rate, shared: link.is_half_duplex() })
 }
 
 /// A drive's part of a link that so many of the drives share: those of a controller.
-fn pcie(settled: &PcieLink, drives: usize) -> Option<Way> {
+fn pcie(settled: &PcieLink, drives: usize) -> Option<LinkPath> {
     let speed: f64 = settled.speed.as_ref()?.split(' ').next()?.parse().ok()?;
-    let link = Link::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;
+    let link = HardwareLink::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;
     let of = if drives > 1 { format!(" of {drives} drives") } else { String::new() };
-    Some(Way { name: link.name() + &of, rate: link.rate().times(1.0 / drives as f64), shared: false })
+    Some(LinkPath { name: link.name() + &of, rate: link.rate().times(1.0 / drives as f64), shared: false })
 }

@@ -14,19 +14,19 @@ mod rated;
 #[cfg(test)]
 mod tests;
 
-pub use layout::{Layout, Spread, is_joined, joining, stripe_unit};
+pub use layout::{Layout, LayoutSpread, is_joined, joining, stripe_unit};
 pub use network::trips;
 
 use super::compare::RateComparison;
 use super::findings::efficiency::{By, DirectionEfficiency, Efficiency};
-use super::findings::{Figure, Interval, Row, SampleUnit};
-use super::gather::Way;
+use super::findings::{Interval, MeasuredFigure, SampleUnit, StackRow};
+use super::gather::IoDirection;
 use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::rows;
 use super::standing::rate_level;
 use super::subject::{self, Quantity, marked};
-use bound::{Ask, Cost, Need};
+use bound::{Cost, DriveLoad, Need};
 use cover::{Covered, Region};
 use hardware::Hardware;
 use iotax_facts::machine::Device;
@@ -40,7 +40,7 @@ const OF_LINK: f64 = 0.5;
 
 /// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
 /// layout reckons with.
-pub fn of(readings: &[WorkloadView], at: usize, rows: &[Row]) -> Vec<Efficiency> {
+pub fn of(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Efficiency> {
     let reading = &readings[at];
     if reading.workload.probe.is_some()
         || reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims())
@@ -72,18 +72,18 @@ struct Case<'a> {
     readings: &'a [WorkloadView<'a>],
     reading: &'a WorkloadView<'a>,
     stack: usize,
-    row: &'a Row,
+    row: &'a StackRow,
     hardware: Option<&'a Hardware<'a>>,
     /// The direction of a mix that is held against what is possible of it alone; `None`: the whole load.
-    way: Option<Way>,
+    way: Option<IoDirection>,
 }
 
 /// A bound, and what the stack reaches of it.
 struct Held {
     need: Need,
-    could: Figure,
-    share: Figure,
-    of_all: Option<Figure>,
+    could: MeasuredFigure,
+    share: MeasuredFigure,
+    of_all: Option<MeasuredFigure>,
     /// What else holds the bound down.
     also: Option<String>,
     /// So many times the bound is no doubt yet.
@@ -112,7 +112,7 @@ impl Case<'_> {
     fn finding(&self, by: By, held: impl Fn(&Case, &Layout, &Job) -> Result<Held, String>) -> Efficiency {
         let layout = Layout::of(self.stack());
         let joins = layout.as_ref().map_or(true, |layout| !layout.name.is_empty());
-        let direction = |layout: &Layout, job: &Job, way: Way| {
+        let direction = |layout: &Layout, job: &Job, way: IoDirection| {
             let held = held(&Case { way: Some(way), ..*self }, layout, &only(job, way));
             let (could, share, of_all) = figures(held);
             DirectionEfficiency { direction: way.word(), could, share, of_all: of_all.filter(|_| joins) }
@@ -166,7 +166,7 @@ impl Case<'_> {
 
     fn need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
         let random = if job.rw.random() { f64::from(job.percentage_random) / 100.0 } else { 0.0 };
-        let ask = Ask {
+        let ask = DriveLoad {
             reads: reads_of(job),
             random,
             bs: job.bs,
@@ -255,7 +255,7 @@ impl Case<'_> {
         let could = sum(could).map("1/s", |seconds| 1.0 / seconds);
         let of_all = match self.way {
             None => self.over(each, 1.0),
-            Some(way) => self.times(each, self.alone(way == Way::Read, job)?, 1.0),
+            Some(way) => self.times(each, self.alone(way == IoDirection::Read, job)?, 1.0),
         };
         Ok(Held {
             could: self.in_unit(could, job),
@@ -293,17 +293,17 @@ impl Case<'_> {
 
     /// The rate of the stack over that of all drives, so many times: paired where both ran under this load, else with the
     /// machine's drift between the two in its interval.
-    fn times(&self, each: usize, under: &WorkloadView, times: f64) -> Figure {
+    fn times(&self, each: usize, under: &WorkloadView, times: f64) -> MeasuredFigure {
         match under.workload.name == self.reading.workload.name {
             true => self.over(each, times),
             false => self.over_another(each, under).map("1", |ratio| ratio * times),
         }
     }
 
-    fn over(&self, each: usize, times: f64) -> Figure {
+    fn over(&self, each: usize, times: f64) -> MeasuredFigure {
         let pair = [each, self.stack];
         if let Some(absent) = pair.into_iter().find(|at| self.reading.sides[*at].rounds.is_empty()) {
-            return Figure::missing(self.reading.not_measured(absent));
+            return MeasuredFigure::missing(self.reading.not_measured(absent));
         }
         let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
         let basis = Basis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
@@ -314,10 +314,10 @@ impl Case<'_> {
         if spoilt.is_some() { figure.cautioned(spoilt) } else { figure }
     }
 
-    fn over_another(&self, each: usize, under: &WorkloadView) -> Figure {
+    fn over_another(&self, each: usize, under: &WorkloadView) -> MeasuredFigure {
         for (reading, at) in [(self.reading, self.stack), (under, each)] {
             if reading.sides[at].rounds.is_empty() {
-                return Figure::missing(reading.not_measured(at));
+                return MeasuredFigure::missing(reading.not_measured(at));
             }
         }
         let levels = rate_level(&under.sides[each], None)
@@ -329,17 +329,24 @@ impl Case<'_> {
                 let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
                 let interval = Interval::between(found.low, found.high);
                 let (n, caution) = (found.units as u64, None);
-                Figure::Known { value: found.ratio, unit: "1", n, of: SampleUnit::Rounds, interval, caution }
+                MeasuredFigure::Known {
+                    value: found.ratio,
+                    unit: "1",
+                    n,
+                    of: SampleUnit::Rounds,
+                    interval,
+                    caution,
+                }
             }
             (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => {
-                Figure::bare(stack / drives, "1", (self.row.rounds, SampleUnit::Rounds), reason)
+                MeasuredFigure::bare(stack / drives, "1", (self.row.rounds, SampleUnit::Rounds), reason)
             }
-            (Err(reason), _) => Figure::missing(reason),
+            (Err(reason), _) => MeasuredFigure::missing(reason),
         }
     }
 
     /// What the stack reaches, over a bound in I/Os a second that has no interval.
-    fn share_of(&self, bound: f64) -> Figure {
+    fn share_of(&self, bound: f64) -> MeasuredFigure {
         let rate = match self.way {
             None => self.row.iops.clone(),
             Some(way) => rows::rate(self.reading, self.stack, "1/s", Quantity::Acknowledged, Some(way)),
@@ -348,7 +355,7 @@ impl Case<'_> {
     }
 
     /// I/Os a second in the unit that people speak of under this load.
-    fn in_unit(&self, figure: Figure, job: &Job) -> Figure {
+    fn in_unit(&self, figure: MeasuredFigure, job: &Job) -> MeasuredFigure {
         match subject::rate_unit(self.reading.workload) {
             "B/s" => figure.map("B/s", |ios| ios * job.bs as f64),
             _ => figure,
@@ -357,8 +364,8 @@ impl Case<'_> {
 }
 
 /// The same load of one direction of a mix.
-fn only(job: &Job, way: Way) -> Job {
-    let rw = match (way == Way::Read, job.rw.random()) {
+fn only(job: &Job, way: IoDirection) -> Job {
+    let rw = match (way == IoDirection::Read, job.rw.random()) {
         (true, true) => Rw::RandRead,
         (true, false) => Rw::Read,
         (false, true) => Rw::RandWrite,
@@ -367,11 +374,11 @@ fn only(job: &Job, way: Way) -> Job {
     Job { rw, ..job.clone() }
 }
 
-fn figures(held: Result<Held, String>) -> (Figure, Figure, Option<Figure>) {
+fn figures(held: Result<Held, String>) -> (MeasuredFigure, MeasuredFigure, Option<MeasuredFigure>) {
     match held {
         Ok(held) => (held.could, held.share, held.of_all),
         Err(reason) => {
-            let missing = Figure::missing(reason);
+            let missing = MeasuredFigure::missing(reason);
             (missing.clone(), missing.clone(), Some(missing))
         }
     }
@@ -400,22 +407,24 @@ fn same_members(one: &Medium, other: &Medium) -> bool {
     one.len() == other.len() && one.iter().all(|member| other.contains(member))
 }
 
-fn sum(parts: impl Iterator<Item = Figure>) -> Figure {
-    parts.reduce(plus).unwrap_or_else(|| Figure::missing("nothing was measured"))
+fn sum(parts: impl Iterator<Item = MeasuredFigure>) -> MeasuredFigure {
+    parts.reduce(plus).unwrap_or_else(|| MeasuredFigure::missing("nothing was measured"))
 }
 
 /// The sum of two figures that may move together: its interval is no wider than theirs end to end.
-fn plus(one: Figure, other: Figure) -> Figure {
+fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     let (n, caution) = match (&one, &other) {
-        (Figure::Known { n, caution, .. }, Figure::Known { n: more, caution: its, .. }) => {
+        (MeasuredFigure::Known { n, caution, .. }, MeasuredFigure::Known { n: more, caution: its, .. }) => {
             (*n.min(more), caution.clone().or_else(|| its.clone()))
         }
-        (Figure::Known { .. }, absent) | (absent, _) => return absent.clone(),
+        (MeasuredFigure::Known { .. }, absent) | (absent, _) => return absent.clone(),
     };
-    let (Figure::Known { value, unit, of, interval, .. }, Figure::Known { value: more, interval: its, .. }) =
-        (one, other)
+    let (
+        MeasuredFigure::Known { value, unit, of, interval, .. },
+        MeasuredFigure::Known { value: more, interval: its, .. },
+    ) = (one, other)
     else {
-        return Figure::missing("nothing was measured");
+        return MeasuredFigure::missing("nothing was measured");
     };
     let interval = match (interval, its) {
         (Interval::Bounds { low, high, .. }, Interval::Bounds { low: from, high: to, .. }) => {
@@ -423,7 +432,7 @@ fn plus(one: Figure, other: Figure) -> Figure {
         }
         (missing @ Interval::Missing { .. }, _) | (_, missing) => missing,
     };
-    Figure::Known { value: value + more, unit, n, of, interval, caution }
+    MeasuredFigure::Known { value: value + more, unit, n, of, interval, caution }
 }
 
 /// How many lengths of a load's measuring lie between the starts of two.
@@ -467,7 +476,7 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
         (Some(share), _) => {
             let rule = if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
             let share = Digits::share(share, found.share.bounds()).words();
-            let published = found.published.as_ref().and_then(Figure::value);
+            let published = found.published.as_ref().and_then(MeasuredFigure::value);
             let published = published.map(|share| format!("; {:.1} % was published", 100.0 * share));
             let published = published.unwrap_or_default();
             let apart = apart(&found.directions);
@@ -475,10 +484,10 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
                 "{who}: reaches {share} of what {drives} can do at {at} ({rule}{source}){published}{apart}"
             )
         }
-        (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
+        (None, MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason }) => {
             format!("{who}: no share of what {drives} can do at {at} ({source}): {reason}")
         }
-        (None, Figure::Known { .. }) => String::new(),
+        (None, MeasuredFigure::Known { .. }) => String::new(),
     }
 }
 
@@ -489,10 +498,10 @@ fn apart(directions: &[DirectionEfficiency]) -> String {
             let share = Digits::share(share, one.share.bounds()).words();
             format!("; {}s reach {share} of the limit of {0}s alone", one.direction)
         }
-        (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
+        (None, MeasuredFigure::Failed { reason } | MeasuredFigure::Missing { reason }) => {
             format!("; no share of {}s alone: {reason}", one.direction)
         }
-        (None, Figure::Known { .. }) => String::new(),
+        (None, MeasuredFigure::Known { .. }) => String::new(),
     };
     directions.iter().map(said).collect()
 }

@@ -2,12 +2,12 @@
 //! By what its cards carry, and by what TCP carried in the same run.
 
 use super::{By, Case, Efficiency, Held, Need, reads_of};
-use crate::findings::{Charges, Figure, Interval, SampleUnit};
-use crate::gather::Way;
+use crate::findings::{Charges, Interval, MeasuredFigure, SampleUnit};
+use crate::gather::IoDirection;
 use crate::reading::WorkloadView;
 use crate::rows;
 use crate::subject::Quantity;
-use iotax_hardware::{Link, rate_text};
+use iotax_hardware::{HardwareLink, rate_text};
 use iotax_load::Job;
 use iotax_model::record::Place;
 use iotax_model::scenario::{LayerSpec, Medium, Stack};
@@ -23,7 +23,7 @@ impl Case<'_> {
         let found = self.finding(By::Network { network: link.name() }, |case, _, job| {
             let reads = reads_of(job);
             let bound = link.rate().most / (reads.max(1.0 - reads) * job.bs as f64);
-            let could = Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
+            let could = MeasuredFigure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
             Ok(Held {
                 need: Need::default(),
                 could: case.in_unit(could, job),
@@ -58,8 +58,8 @@ impl Case<'_> {
                 self.tcp(net, receives).ok_or("tcp was measured in the other direction only")?;
             Ok(carried.map("1/s", |bytes| bytes / (share * job.bs as f64)))
         });
-        let bounds = bounds.collect::<Result<Vec<Figure>, String>>()?;
-        let lowest = |one: &Figure, other: &Figure| {
+        let bounds = bounds.collect::<Result<Vec<MeasuredFigure>, String>>()?;
+        let lowest = |one: &MeasuredFigure, other: &MeasuredFigure| {
             one.value().partial_cmp(&other.value()).unwrap_or(std::cmp::Ordering::Equal)
         };
         let bound = bounds.into_iter().min_by(lowest).ok_or("nothing crosses it")?;
@@ -74,8 +74,8 @@ impl Case<'_> {
     }
 
     /// The most bytes a second that TCP carried to the place where the probe runs, or from there, and in how many streams.
-    fn tcp(&self, net: usize, receives: bool) -> Option<(Figure, u32)> {
-        let way = if receives { Way::Read } else { Way::Write };
+    fn tcp(&self, net: usize, receives: bool) -> Option<(MeasuredFigure, u32)> {
+        let way = if receives { IoDirection::Read } else { IoDirection::Write };
         let of = |reading: &WorkloadView| {
             let probe = reading.workload.probe.as_ref().filter(|probe| probe.name == "tcp")?;
             let rate = rows::rate(reading, net, "B/s", Quantity::Acknowledged, Some(way));
@@ -99,7 +99,7 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
             |reading: &&WorkloadView| reading.workload.probe.as_ref().is_some_and(|probe| probe.name == "rr");
         let trip = rows::mean_time(readings.iter().find(is_rr)?, net);
         let (added, ns) = (one.latency.difference.value().filter(|added| *added > 0.0)?, trip.value()?);
-        let words = |value, figure: &Figure| Digits::of(value, figure.bounds(), "ns").words();
+        let words = |value, figure: &MeasuredFigure| Digits::of(value, figure.bounds(), "ns").words();
         Some(format!(
             "{}: {} more mean latency than {}: {} times a round trip of the network between {near} and {far} ({})",
             one.stack,
@@ -123,7 +123,7 @@ fn measured(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
 }
 
 /// Of rounds that are not paired: as far apart as the ends of both intervals allow.
-fn over(one: Figure, bound: &Figure) -> Figure {
+fn over(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
     let (Some(most), interval) = (bound.value(), one.bounds().zip(bound.bounds())) else {
         return bound.clone();
     };
@@ -137,7 +137,7 @@ fn over(one: Figure, bound: &Figure) -> Figure {
 
 /// `file | nvmf: network between host and ssh:b: 1.10 GiB/s (tcp, 4 streams); this stack reaches 93.1 %`
 pub(super) fn said(who: &str, between: &str, streams: u32, found: &Efficiency) -> String {
-    let Figure::Known { value, unit, .. } = &found.could else { return String::new() };
+    let MeasuredFigure::Known { value, unit, .. } = &found.could else { return String::new() };
     let could = Digits::of(*value, found.could.bounds(), unit).words();
     let counted = if *unit == "1/s" { " I/Os a second" } else { "" };
     let streams = iotax_units::counted(u64::from(streams), "stream", "streams");
@@ -162,7 +162,7 @@ fn crossed(stack: &Stack) -> impl Iterator<Item = (&LayerSpec, Place, Place)> {
     })
 }
 
-fn slowest(run: &RunData, stack: &Stack) -> Option<Link> {
+fn slowest(run: &RunData, stack: &Stack) -> Option<HardwareLink> {
     let cards = crossed(stack).flat_map(|(layer, near, far)| {
         [near, far].into_iter().filter_map(move |place| card(run, &place, layer))
     });
@@ -170,12 +170,12 @@ fn slowest(run: &RunData, stack: &Stack) -> Option<Link> {
 }
 
 /// The card by which a place reaches the address of a layer, or has it. What emulates cards tells speeds that nothing has.
-fn card(run: &RunData, place: &Place, layer: &LayerSpec) -> Option<Link> {
+fn card(run: &RunData, place: &Place, layer: &LayerSpec) -> Option<HardwareLink> {
     let address = layer.option("address")?;
     let facts = &run.places.iter().rfind(|known| known.place == *place)?.facts;
     if facts.cpu.under_hypervisor != Some(false) {
         return None;
     }
     let network = facts.network_of(address)?;
-    Link::of_card(network.infiniband, network.megabits?)
+    HardwareLink::of_card(network.infiniband, network.megabits?)
 }

@@ -2,10 +2,10 @@
 
 use super::bound::{Cost, Need, Rates, rate};
 use super::{By, Case, Efficiency, Held, Layout, reads_of, said};
-use crate::findings::{Figure, SampleUnit};
+use crate::findings::{MeasuredFigure, SampleUnit};
 use crate::{published, subject};
 use iotax_hardware::media::Medium;
-use iotax_hardware::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, Writes};
+use iotax_hardware::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, RatedWrites};
 use iotax_load::Job;
 use iotax_model::scenario::{Metric, PublishedFigure, Rated, Rating};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Sheet {
             Rated::RandreadLatency | Rated::RandwriteLatency => drive.least(rated),
         };
         let figures = Rated::ALL.into_iter().filter_map(|(rated, _)| Some((rated, value(rated)?)));
-        Sheet { figures: figures.collect(), burst: drive.drive.writes == Writes::Burst }
+        Sheet { figures: figures.collect(), burst: drive.drive.writes == RatedWrites::Burst }
     }
 }
 
@@ -103,9 +103,9 @@ impl Case<'_> {
             }
             None => (most, slc, ABOVE_RATING),
         };
-        let could = Figure::bare(bound, "1/s", (1, SampleUnit::Ratings), "a rating has no interval");
+        let could = MeasuredFigure::bare(bound, "1/s", (1, SampleUnit::Ratings), "a rating has no interval");
         let all = self.plain_need(layout, job).and_then(|need| rated_most(sheet, &need, job));
-        let of_all = Some(all.map_or_else(Figure::missing, |bound| self.share_of(bound)));
+        let of_all = Some(all.map_or_else(MeasuredFigure::missing, |bound| self.share_of(bound)));
         Ok(Held { could: self.in_unit(could, job), share: self.share_of(bound), of_all, need, also, scatter })
     }
 }

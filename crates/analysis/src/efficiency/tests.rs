@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{RunData, findings, twin};
-use iotax_facts::machine::Target;
+use iotax_facts::machine::TargetFacts;
 use iotax_model::scenario::{Metric, Published, PublishedFigure, Rating, rating};
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn of<'a>(found: &'a crate::Findings, load: &str, stack: &str, by: &str) -> &'a 
     workload.efficiency.iter().find(ours).unwrap_or_else(|| panic!("{stack} {load} {by}"))
 }
 
-fn covers(figure: &Figure, truth: f64, percent: f64) {
+fn covers(figure: &MeasuredFigure, truth: f64, percent: f64) {
     let (low, high) = figure.bounds().unwrap_or_else(|| panic!("{figure:?}"));
     assert!(low <= truth && truth <= high, "{figure:?}, not {truth}");
     assert!(high / low - 1.0 < percent / 50.0, "{figure:?} is wide");
@@ -50,7 +50,7 @@ fn stacks_are_held_against_all_drives_at_once() {
 #[test]
 fn a_bound_from_two_loads_has_the_drift_between_them_in_its_interval() {
     let found = findings(&twin::arrays());
-    let width = |figure: &Figure| figure.bounds().map(|(low, high)| high / low - 1.0).unwrap();
+    let width = |figure: &MeasuredFigure| figure.bounds().map(|(low, high)| high / low - 1.0).unwrap();
     let paired = width(&of(&found, "randread", "raid5", "measured").share);
     let crossed = width(&of(&found, "randwrite", "raid5", "measured").share);
     assert!(crossed > 2.0 * paired, "{crossed} {paired}");
@@ -136,7 +136,7 @@ fn a_rate_of_a_mix_that_cannot_be_split_is_not() {
     let why = "writes alone were not measured on the drives at this bs, iodepth and numjobs, and the rate of a mix cannot be \
                split into reads and writes";
     assert!(lvm.sentence.ends_with(&format!("; no share of writes alone: {why}")), "{}", lvm.sentence);
-    assert!(matches!(&write.could, Figure::Missing { reason } if reason == why));
+    assert!(matches!(&write.could, MeasuredFigure::Missing { reason } if reason == why));
     // A rating of reads says nothing of the mix, and something of its reads.
     let mix = Job { rw: Rw::RandRw, iodepth: 4, ..Job::default() };
     let reads = rated(&[("randread_iops", "20k")], mix);
@@ -144,7 +144,7 @@ fn a_rate_of_a_mix_that_cannot_be_split_is_not() {
     let [read, write] = directions(&reads);
     assert!((read.could.value().unwrap() - 100e3).abs() < 1e-6);
     assert!(
-        matches!(&write.could, Figure::Missing { reason } if reason == "the rating says nothing of random writes of this size")
+        matches!(&write.could, MeasuredFigure::Missing { reason } if reason == "the rating says nothing of random writes of this size")
     );
 }
 
@@ -240,7 +240,7 @@ fn a_rating_bounds_what_it_says_something_of() {
     let both = [("randread_iops", "1000k"), ("read", "7000MB/s")];
     assert!((could(&rated(&both, large.clone())) - 5.0 * 7e9).abs() < 1.0, "bytes are what is short");
     let why = |found: Efficiency| match found.could {
-        Figure::Missing { reason } => reason,
+        MeasuredFigure::Missing { reason } => reason,
         other => panic!("{other:?}"),
     };
     assert_eq!(why(rated(&both[..1], large)), "the rating says nothing of random reads of this size");
@@ -287,7 +287,7 @@ fn what_was_published_stands_beside_as_a_share_of_the_same_rating() {
     }));
     let found = findings(&run);
     let lvm = of(&found, "randread", "lvm", "rated");
-    let published = lvm.published.as_ref().and_then(Figure::value).unwrap();
+    let published = lvm.published.as_ref().and_then(MeasuredFigure::value).unwrap();
     assert!((published - 0.787).abs() < 5e-4, "{published}: of five drives");
     assert!(lvm.sentence.ends_with("rated: a page); 78.7 % was published"), "{}", lvm.sentence);
     assert_eq!(
@@ -308,7 +308,7 @@ fn a_rating_of_another_model_says_nothing_of_these_drives() {
             Device { model: Some(model.into()), ..Device::default() },
         ];
         run.places[0].facts.targets =
-            vec![Target { path: "/srv/iotax.img".into(), file_system: None, devices }];
+            vec![TargetFacts { path: "/srv/iotax.img".into(), file_system: None, devices }];
         run.start.scenario.workloads[0].jobs[0].percentage_random = 0;
         findings(&run)
     };
@@ -372,7 +372,7 @@ fn what_keeps_a_bound_from_being_known_is_said() {
             one.sentence
         );
         match &one.share {
-            Figure::Missing { reason } => reason.clone(),
+            MeasuredFigure::Missing { reason } => reason.clone(),
             other => panic!("{other:?}"),
         }
     };
@@ -404,20 +404,23 @@ fn layouts_are_read_from_the_layers() {
     const KIB: u64 = 1 << 10;
     assert_eq!(
         of(4, "mdraid", &[("level", "10")]),
-        Ok((Spread::Mirrored { copies: 2, groups: true }, said("RAID10")))
+        Ok((LayoutSpread::Mirrored { copies: 2, groups: true }, said("RAID10")))
     );
     assert_eq!(
         of(6, "mdraid", &[("level", "10"), ("layout", "f3")]),
-        Ok((Spread::Mirrored { copies: 3, groups: false }, said("RAID10")))
+        Ok((LayoutSpread::Mirrored { copies: 3, groups: false }, said("RAID10")))
     );
     assert_eq!(
         of(4, "zfs", &[("vdev", "mirror")]),
-        Ok((Spread::Mirrored { copies: 2, groups: true }, said("ZFS mirrors")))
+        Ok((LayoutSpread::Mirrored { copies: 2, groups: true }, said("ZFS mirrors")))
     );
-    assert_eq!(of(4, "linear", &[]), Ok((Spread::Linear { chunk: None }, said("linear"))));
+    assert_eq!(of(4, "linear", &[]), Ok((LayoutSpread::Linear { chunk: None }, said("linear"))));
     let btrfs = [("type", "btrfs"), ("data", "raid1")];
-    assert_eq!(of(3, "fs", &btrfs), Ok((Spread::Mirrored { copies: 2, groups: false }, said("btrfs raid1"))));
-    let raid6 = Spread::Parity { parity: 2, chunk: 64 * KIB, whole: false };
+    assert_eq!(
+        of(3, "fs", &btrfs),
+        Ok((LayoutSpread::Mirrored { copies: 2, groups: false }, said("btrfs raid1")))
+    );
+    let raid6 = LayoutSpread::Parity { parity: 2, chunk: 64 * KIB, whole: false };
     assert_eq!(of(5, "mdraid", &[("level", "6"), ("chunk", "64KiB")]), Ok((raid6, said("RAID6"))));
     let in_state = |state: &str| {
         let mut stack = twin::arrays().start.scenario.stacks[1].clone();
@@ -431,7 +434,7 @@ fn layouts_are_read_from_the_layers() {
     assert_eq!(in_state("healthy"), Ok(said("RAID6")));
     assert!(in_state("rebuilding").unwrap_err().contains("rebuild"));
     assert!(of(2, "mdraid", &[("level", "6")]).is_err());
-    let odd = Spread::Mirrored { copies: 2, groups: false };
+    let odd = LayoutSpread::Mirrored { copies: 2, groups: false };
     assert_eq!(of(3, "mdraid", &[("level", "10")]), Ok((odd, said("RAID10"))));
     let mut twice = twin::arrays().start.scenario.stacks[1].clone();
     let mirror = twin::layer("mdraid", &[("level", "1")]);
@@ -443,17 +446,17 @@ fn layouts_are_read_from_the_layers() {
         Ok(said("RAID5")),
         "parts are loaded as they are"
     );
-    let over = |over| Spread::Striped { over };
+    let over = |over| LayoutSpread::Striped { over };
     assert_eq!(of(6, "lvm", &[("type", "striped"), ("stripes", "2")]), Ok((over(2), said("LVM stripe"))));
-    assert_eq!(of(6, "lvm", &[]), Ok((Spread::Linear { chunk: None }, said("linear LVM"))));
+    assert_eq!(of(6, "lvm", &[]), Ok((LayoutSpread::Linear { chunk: None }, said("linear LVM"))));
     assert_eq!(of(6, "zfs", &[]), Ok((over(6), said("ZFS stripe"))));
-    let raidz = |block, sector| Spread::Raidz { parity: 2, block, sector };
+    let raidz = |block, sector| LayoutSpread::Raidz { parity: 2, block, sector };
     assert_eq!(
         of(6, "zfs", &[("vdev", "raidz2"), ("kind", "dataset"), ("ashift", "13")]),
         Ok((raidz(128 * KIB, 8 * KIB), said("raidz2")))
     );
     assert_eq!(of(6, "zfs", &[("vdev", "raidz2")]), Ok((raidz(16 * KIB, 4 * KIB), said("raidz2"))));
-    let raid5f = Spread::Parity { parity: 1, chunk: 32 * KIB, whole: true };
+    let raid5f = LayoutSpread::Parity { parity: 1, chunk: 32 * KIB, whole: true };
     assert_eq!(
         of(3, "spdk", &[("raid", "raid5f"), ("strip-size", "32KiB")]),
         Ok((raid5f, said("SPDK raid5f")))
@@ -465,7 +468,7 @@ proptest! {
     #[test]
     fn all_drives_at_once_are_all_that_they_are(reads in 0.0..=1.0f64, random in 0.0..=1.0f64, drives in 1u64..20, power in 0u32..9) {
         let layout = Layout::plain(drives);
-        let ask = Ask { reads, random, bs: 4096 << power, streams: 1, flash: false, covered: None };
+        let ask = DriveLoad { reads, random, bs: 4096 << power, streams: 1, flash: false, covered: None };
         let need = Need::of(&layout, &ask).unwrap();
         let cost = Cost { reads: need.cost().reads * drives as f64, writes: need.cost().writes * drives as f64 };
         let times = same_mix(cost, reads);

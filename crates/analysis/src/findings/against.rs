@@ -1,6 +1,6 @@
 //! Two stored runs against each other.
 
-use super::figure::{Figure, SampleUnit};
+use super::figure::{MeasuredFigure, SampleUnit};
 use super::{RunIdentity, WarningReport};
 use iotax_stats::Verdict;
 use iotax_stats::exceedance::ServiceVerdict;
@@ -23,7 +23,7 @@ pub struct Against {
     pub only: Vec<OnlyIn>,
     /// What is accepted.
     #[serde(flatten)]
-    pub limits: Limits,
+    pub limits: RegressionLimits,
     /// How limits and service levels were met, over all lines, if there are any.
     pub result: Option<String>,
     /// What differs between the runs, and what is weak about each.
@@ -34,7 +34,7 @@ pub struct Against {
 
 /// The largest changes for the worse that are accepted, each a fraction, as far as they were named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Limits {
+pub struct RegressionLimits {
     /// Loss of rate.
     #[serde(rename = "limit")]
     pub rate: Option<f64>,
@@ -79,9 +79,9 @@ pub struct StackChange {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionChange>,
     /// Mean latency, both directions.
-    pub latency: Change,
+    pub latency: RunChange,
     /// CPU time of the place (user and system) an I/O.
-    pub cpu: Change,
+    pub cpu: RunChange,
     /// Latency and CPU time against their limits, if such were named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charges: Vec<ChargeLimit>,
@@ -124,18 +124,18 @@ pub struct DirectionChange {
     /// `read` or `write`.
     pub direction: &'static str,
     /// Rate, as acknowledged.
-    pub rate: Change,
+    pub rate: RunChange,
     /// Mean latency.
-    pub latency: Change,
+    pub latency: RunChange,
 }
 
 /// New over old.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct RunChange {
     /// As it stands: the drift of the machine between the runs is in the interval.
-    pub as_it_stands: Figure,
+    pub as_it_stands: MeasuredFigure,
     /// Of the ratio of the stack to the baseline of its own run.
-    pub against_own_baseline: Figure,
+    pub against_own_baseline: MeasuredFigure,
 }
 
 /// A rate in both runs.
@@ -144,7 +144,7 @@ pub struct RateChange {
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
     /// Both figures.
-    pub change: Change,
+    pub change: RunChange,
     /// Which of the two the verdict is about.
     pub judged: Basis,
     /// Why that one.

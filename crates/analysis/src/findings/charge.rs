@@ -1,6 +1,6 @@
 //! What a stack takes more or less than the baseline, in one figure.
 
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 use iotax_stats::{Charge, Phrase, Refusal};
 use serde::Serialize;
 
@@ -19,9 +19,9 @@ pub struct ChargeFinding {
     #[serde(skip)]
     pub phrase: Phrase,
     /// Of the stack over that of the baseline.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// Of the stack less that of the baseline, ns.
-    pub difference: Figure,
+    pub difference: MeasuredFigure,
 }
 
 impl ChargeFinding {

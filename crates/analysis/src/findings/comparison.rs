@@ -3,9 +3,9 @@
 use super::ceiling::Masked;
 use super::charge::ChargeFinding;
 use super::direction::{DirectionCharge, DirectionComparison};
-use super::figure::{Figure, Interval};
+use super::figure::{Interval, MeasuredFigure};
 use super::tail::TailFinding;
-use iotax_stats::checks::{CarryOver, LengthCheck, Split};
+use iotax_stats::checks::{CarryOver, LengthCheck, LevelSplit};
 use iotax_stats::{Phrase, Verdict};
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ impl Quantity {
 /// What a comparison is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum ComparisonRole {
     /// Two stacks that differ.
     #[default]
     Stack,
@@ -41,9 +41,9 @@ pub enum Role {
     Generator,
 }
 
-impl Role {
+impl ComparisonRole {
     fn is_stack(&self) -> bool {
-        *self == Role::Stack
+        *self == ComparisonRole::Stack
     }
 }
 
@@ -62,20 +62,20 @@ pub struct RateFinding {
     #[serde(skip)]
     pub phrase: Phrase,
     /// Rate of the stack over that of the baseline.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// The ratio's interval that holds together with those of the others of its kind in the run.
     pub simultaneous: Option<Interval>,
 }
 
 impl RateFinding {
     /// Of a conclusion that is not in words yet.
-    pub fn new(quantity: String, verdict: Verdict, ratio: Figure) -> RateFinding {
+    pub fn new(quantity: String, verdict: Verdict, ratio: MeasuredFigure) -> RateFinding {
         let (sentence, phrase) = (String::new(), Phrase::default());
         RateFinding { quantity, verdict, remedy: None, sentence, phrase, ratio, simultaneous: None }
     }
 
     /// The ratio with the interval that holds together with all others.
-    pub fn at_once(&self) -> Figure {
+    pub fn at_once(&self) -> MeasuredFigure {
         self.ratio.with_interval(self.simultaneous.as_ref())
     }
 }
@@ -84,8 +84,8 @@ impl RateFinding {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// What it is about.
-    #[serde(skip_serializing_if = "Role::is_stack")]
-    pub role: Role,
+    #[serde(skip_serializing_if = "ComparisonRole::is_stack")]
+    pub role: ComparisonRole,
     /// The stack.
     pub stack: String,
     /// The baseline.
@@ -103,7 +103,7 @@ pub struct Comparison {
     /// Seconds of load on the two.
     pub measured_s: f64,
     /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
-    pub latency_ratios: Vec<(&'static str, f64, Figure)>,
+    pub latency_ratios: Vec<(&'static str, f64, MeasuredFigure)>,
     /// How many of the stack's I/Os take longer than percentiles of the baseline's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tails: Vec<TailFinding>,
@@ -139,7 +139,7 @@ impl Comparison {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Checks {
     /// A break of the level.
-    pub level: Option<Split>,
+    pub level: Option<LevelSplit>,
     /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
     pub carry_over: [Option<CarryOver>; 2],
     /// Longer slices against the others.
@@ -156,7 +156,7 @@ pub struct Charges {
     /// Mean latency at the matched rate.
     pub latency: ChargeFinding,
     /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction, quantile, ratio)`.
-    pub percentiles: Vec<(&'static str, f64, Figure)>,
+    pub percentiles: Vec<(&'static str, f64, MeasuredFigure)>,
     /// Mean latency of reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionCharge>,

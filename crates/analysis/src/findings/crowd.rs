@@ -1,6 +1,6 @@
 //! Guests side by side.
 
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 use serde::Serialize;
 
 fn is_none(count: &u64) -> bool {
@@ -25,9 +25,9 @@ pub struct Crowd {
     /// The one with the most.
     pub fastest: (String, f64),
     /// The least over the most. The interval holds for the two of all pairs that lie furthest apart.
-    pub spread: Figure,
+    pub spread: MeasuredFigure,
     /// Jain's index of fairness (1984): 1 when all get the same, 1/n when one gets all.
-    pub jain: Figure,
+    pub jain: MeasuredFigure,
     /// Share of the windows in which all ran, over all slices.
     pub together: f64,
     /// Mean share of a window that had passed when the last began, where slices end on equal bytes; 0 elsewhere.
@@ -36,7 +36,7 @@ pub struct Crowd {
     pub run_again: f64,
     /// I/Os a second for each busy core of the host: by /proc/stat, where a core that polls (a reactor of SPDK's) is busy all
     /// the time, so that nothing has to be added for it.
-    pub per_core: Figure,
+    pub per_core: MeasuredFigure,
     /// Against the same stack in fewer places.
     pub scaling: Option<Scaling>,
     /// Reads and writes apart; only of a mix.
@@ -58,9 +58,9 @@ pub struct Scaling {
     /// How many times as many places.
     pub places: f64,
     /// Rate of the many over that of the fewer.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// That over `places`: 1 is a stack that scales without loss.
-    pub efficiency: Figure,
+    pub efficiency: MeasuredFigure,
     /// Why it says little or nothing: the comparison is withheld, or both ran into a ceiling.
     pub caution: Option<String>,
 }
@@ -75,15 +75,15 @@ pub struct CrowdDirection {
     /// As of the whole load.
     pub fastest: (String, f64),
     /// As of the whole load.
-    pub spread: Figure,
+    pub spread: MeasuredFigure,
     /// As of the whole load.
-    pub jain: Figure,
+    pub jain: MeasuredFigure,
     /// Its rate in the many over that in the fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<Figure>,
+    pub ratio: Option<MeasuredFigure>,
     /// That over how many times as many places there are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub efficiency: Option<Figure>,
+    pub efficiency: Option<MeasuredFigure>,
 }
 
 /// One of several places that load together.
@@ -92,17 +92,17 @@ pub struct PlaceRow {
     /// Its name.
     pub place: String,
     /// I/Os a second.
-    pub iops: Figure,
+    pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
-    pub bytes_per_s: Figure,
+    pub bytes_per_s: MeasuredFigure,
     /// Its I/Os a second over the mean of all places.
-    pub of_mean: Figure,
+    pub of_mean: MeasuredFigure,
     /// 99th percentile of the latency of all of its I/Os, in ns.
-    pub p99: Figure,
+    pub p99: MeasuredFigure,
     /// Of a mix, reads a second.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_iops: Option<Figure>,
+    pub read_iops: Option<MeasuredFigure>,
     /// Of a mix, writes a second.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub write_iops: Option<Figure>,
+    pub write_iops: Option<MeasuredFigure>,
 }

@@ -2,7 +2,7 @@
 
 use super::charge::ChargeFinding;
 use super::comparison::RateFinding;
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 use serde::Serialize;
 
 /// One direction of a stack under a mix.
@@ -11,12 +11,12 @@ pub struct DirectionRow {
     /// `read` or `write`.
     pub direction: &'static str,
     /// I/Os a second.
-    pub iops: Figure,
+    pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
-    pub bytes_per_s: Figure,
+    pub bytes_per_s: MeasuredFigure,
     /// Bytes a second with the flush; only of writes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub durable_bytes_per_s: Option<Figure>,
+    pub durable_bytes_per_s: Option<MeasuredFigure>,
 }
 
 /// One direction of a comparison of rates. It is no comparison of the run's own: the headline and its family are of the whole mix.
@@ -44,7 +44,7 @@ pub struct BillDirection {
     /// `read` or `write`.
     pub direction: &'static str,
     /// Rate with the layer over rate without.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// Added mean latency in ns; only at depth 1.
-    pub added_latency: Figure,
+    pub added_latency: MeasuredFigure,
 }

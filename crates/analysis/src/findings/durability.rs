@@ -1,7 +1,7 @@
 //! Durability trials.
 
-use super::figure::Figure;
-use iotax_model::record::trial::Found;
+use super::figure::MeasuredFigure;
+use iotax_model::record::trial::ReadBack;
 use serde::Serialize;
 
 /// Everything about the trials of a run.
@@ -23,12 +23,12 @@ pub struct DurabilityRow {
     /// Kills that lost or tore something.
     pub lossy: u64,
     /// That over all kills.
-    pub share: Figure,
+    pub share: MeasuredFigure,
     /// Writes of 4 KiB that were acknowledged.
     pub acknowledged: u64,
     /// What was read back after all kills together, without examples.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: ReadBack,
     /// Shortest and longest load before a kill, seconds.
     pub load_s: (f64, f64),
     /// Kills that struck when the writer had written all that it might: nothing was under way.

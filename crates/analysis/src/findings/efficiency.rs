@@ -1,6 +1,6 @@
 //! A stack against the most that its drives allow.
 
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 use serde::Serialize;
 
 /// One stack under one load, against its drives.
@@ -18,15 +18,15 @@ pub struct Efficiency {
     /// The arithmetic, in words; empty where every I/O is one of a drive.
     pub rule: String,
     /// The most that the drives allow, in the unit that people speak of under this load.
-    pub could: Figure,
+    pub could: MeasuredFigure,
     /// What the stack reaches, over that.
-    pub share: Figure,
+    pub share: MeasuredFigure,
     /// The same over what the drives do by themselves, whatever lays data over them; `None` where nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of_all: Option<Figure>,
+    pub of_all: Option<MeasuredFigure>,
     /// What was published of the same stack and load, over the scenario's rating; `None` where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub published: Option<Figure>,
+    pub published: Option<MeasuredFigure>,
     /// What the layout may do to get past that bound, beside a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<&'static str>,
@@ -48,12 +48,12 @@ pub struct DirectionEfficiency {
     /// `read` or `write`.
     pub direction: &'static str,
     /// The most that the drives allow of it alone.
-    pub could: Figure,
+    pub could: MeasuredFigure,
     /// What the stack reaches of it beside the other.
-    pub share: Figure,
+    pub share: MeasuredFigure,
     /// The same over what the drives do of it by themselves; `None` where nothing lays data over them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of_all: Option<Figure>,
+    pub of_all: Option<MeasuredFigure>,
 }
 
 /// Where the figures of the drives come from.

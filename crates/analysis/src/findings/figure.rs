@@ -56,7 +56,7 @@ impl SampleUnit {
 /// A figure, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Figure {
+pub enum MeasuredFigure {
     /// Measured.
     Known {
         /// In `unit`.
@@ -85,43 +85,54 @@ pub enum Figure {
     },
 }
 
-impl Figure {
+impl MeasuredFigure {
     /// Absent for that reason.
-    pub fn missing(reason: impl ToString) -> Figure {
-        Figure::Missing { reason: reason.to_string() }
+    pub fn missing(reason: impl ToString) -> MeasuredFigure {
+        MeasuredFigure::Missing { reason: reason.to_string() }
     }
 
     /// A value with its interval, which nothing weakens.
-    pub fn known(value: f64, unit: &'static str, (n, of): (u64, SampleUnit), interval: Interval) -> Figure {
-        Figure::Known { value, unit, n, of, interval, caution: None }
+    pub fn known(
+        value: f64,
+        unit: &'static str,
+        (n, of): (u64, SampleUnit),
+        interval: Interval,
+    ) -> MeasuredFigure {
+        MeasuredFigure::Known { value, unit, n, of, interval, caution: None }
     }
 
     /// A value for whose interval there is too little.
-    pub fn bare(value: f64, unit: &'static str, counted: (u64, SampleUnit), why: impl ToString) -> Figure {
-        Figure::known(value, unit, counted, Interval::Missing { missing: why.to_string() })
+    pub fn bare(
+        value: f64,
+        unit: &'static str,
+        counted: (u64, SampleUnit),
+        why: impl ToString,
+    ) -> MeasuredFigure {
+        MeasuredFigure::known(value, unit, counted, Interval::Missing { missing: why.to_string() })
     }
 
     /// The same figure with another caution, or none.
-    pub fn cautioned(mut self, other: Option<String>) -> Figure {
-        if let Figure::Known { caution, .. } = &mut self {
+    pub fn cautioned(mut self, other: Option<String>) -> MeasuredFigure {
+        if let MeasuredFigure::Known { caution, .. } = &mut self {
             *caution = other;
         }
         self
     }
 
     /// The same figure with another interval, where there is one to give.
-    pub fn with_interval(&self, other: Option<&Interval>) -> Figure {
+    pub fn with_interval(&self, other: Option<&Interval>) -> MeasuredFigure {
         let mut figure = self.clone();
-        if let (Figure::Known { interval, .. }, Some(other)) = (&mut figure, other) {
+        if let (MeasuredFigure::Known { interval, .. }, Some(other)) = (&mut figure, other) {
             interval.clone_from(other);
         }
         figure
     }
 
     /// Returns the figure with bounds that are `times` as far from its value.
-    pub fn stretched(&self, times: f64) -> Figure {
+    pub fn stretched(&self, times: f64) -> MeasuredFigure {
         let mut figure = self.clone();
-        if let Figure::Known { value, interval: Interval::Bounds { low, high, .. }, .. } = &mut figure {
+        if let MeasuredFigure::Known { value, interval: Interval::Bounds { low, high, .. }, .. } = &mut figure
+        {
             (*low, *high) = (*value + (*low - *value) * times, *value + (*high - *value) * times);
         }
         figure
@@ -130,7 +141,7 @@ impl Figure {
     /// The value, where there is one.
     pub fn value(&self) -> Option<f64> {
         match self {
-            Figure::Known { value, .. } => Some(*value),
+            MeasuredFigure::Known { value, .. } => Some(*value),
             _ => None,
         }
     }
@@ -138,16 +149,16 @@ impl Figure {
     /// The bounds, where there are some.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
-            Figure::Known { interval: Interval::Bounds { low, high, .. }, .. } => Some((*low, *high)),
+            MeasuredFigure::Known { interval: Interval::Bounds { low, high, .. }, .. } => Some((*low, *high)),
             _ => None,
         }
     }
 
     /// The same figure of a value turned or scaled; `map` must be monotone.
-    pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> Figure {
+    pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> MeasuredFigure {
         match self {
-            Figure::Known { value, n, of, interval, caution, .. } => {
-                Figure::Known { value: map(value), unit, n, of, interval: interval.map(map), caution }
+            MeasuredFigure::Known { value, n, of, interval, caution, .. } => {
+                MeasuredFigure::Known { value: map(value), unit, n, of, interval: interval.map(map), caution }
             }
             other => other,
         }

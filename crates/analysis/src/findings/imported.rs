@@ -1,6 +1,6 @@
 //! Results that were imported.
 
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 pub use iotax_model::record::Better;
 pub use iotax_model::record::imported::ImportedFile;
 use iotax_stats::Verdict;
@@ -58,7 +58,7 @@ pub struct ImportedRow {
 pub struct ImportedFigure {
     /// The mean of the runs; its interval is of their spread.
     #[serde(flatten)]
-    pub figure: Figure,
+    pub figure: MeasuredFigure,
     /// From the least to the most that is printed so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounded: Option<[f64; 2]>,
@@ -85,7 +85,7 @@ pub struct ImportedComparison {
     /// `4k randread IOPS at iodepth 8`.
     pub quantity: String,
     /// Over the baseline; of times turned over, so that more is better.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// From the least to the most that the printed digits allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<[f64; 2]>,

@@ -1,7 +1,7 @@
 //! What probes say: what they count, single runs of a tool, losses and CPU time of a network.
 
-use super::Figure;
-use iotax_probe::{ProbeSpec, Unit};
+use super::MeasuredFigure;
+use iotax_probe::{ProbeSpec, ProbeUnit};
 use serde::Serialize;
 
 /// What a probe counts.
@@ -22,9 +22,9 @@ impl ProbeReport {
     pub fn of(probe: &ProbeSpec) -> Option<ProbeReport> {
         let found = probe.definition().ok()?;
         let head = match probe.unit().ok()? {
-            Unit::Count(what) => format!("{what}/s"),
-            Unit::Bytes => "throughput".to_owned(),
-            Unit::Time(_) => "mean".to_owned(),
+            ProbeUnit::Count(what) => format!("{what}/s"),
+            ProbeUnit::Bytes => "throughput".to_owned(),
+            ProbeUnit::Time(_) => "mean".to_owned(),
         };
         let receives = probe.receives();
         Some(ProbeReport { head, about: found.about, relative: found.relative, receives })
@@ -51,19 +51,19 @@ pub struct ToolRuns {
 pub struct NetworkRow {
     /// Datagrams a second that were sent; what arrived of them is the stack's rate. Of others `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sent: Option<Figure>,
+    pub sent: Option<MeasuredFigure>,
     /// The share of these, or of requests, of which nothing arrived. Of streams `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lost: Option<Figure>,
+    pub lost: Option<MeasuredFigure>,
     /// TCP segments that were sent again for each GiB that arrived. Of datagrams `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sent_again_per_gib: Option<Figure>,
+    pub sent_again_per_gib: Option<MeasuredFigure>,
     /// CPU time of this end's threads for each KiB that arrived, without what the kernel does in interrupts. Of round trips `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu_here_per_kib: Option<Figure>,
+    pub cpu_here_per_kib: Option<MeasuredFigure>,
     /// The same of the other end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu_there_per_kib: Option<Figure>,
+    pub cpu_there_per_kib: Option<MeasuredFigure>,
 }
 
 /// Of a path that loses more, the rate is not what it carries.

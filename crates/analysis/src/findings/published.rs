@@ -1,6 +1,6 @@
 //! What somebody published beside what was measured.
 
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 use serde::Serialize;
 
 /// The published figures of a run's scenario, each beside its own.
@@ -38,9 +38,9 @@ pub struct PublishedFinding {
     /// As it was printed.
     pub printed: String,
     /// The published figure.
-    pub published: Figure,
+    pub published: MeasuredFigure,
     /// The measured one.
-    pub measured: Figure,
+    pub measured: MeasuredFigure,
     /// The two ratios to the baseline; `None` of the baseline itself.
     pub ratio: Option<RatioBeside>,
     /// Why its figures are not representative.
@@ -65,11 +65,11 @@ impl PublishedFinding {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioBeside {
     /// Of the printed figures.
-    pub published: Figure,
+    pub published: MeasuredFigure,
     /// From where to where it may lie, since printed figures are rounded; from 0 where a bound was printed.
     pub rounding: Option<[f64; 2]>,
     /// Ours.
-    pub measured: Figure,
+    pub measured: MeasuredFigure,
     /// What limit both measured stacks ran into: the ratio is then that of the limit.
     pub masked: Option<String>,
     /// What follows.

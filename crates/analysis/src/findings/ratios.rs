@@ -1,6 +1,6 @@
 //! The tables that a scenario asks for.
 
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 use iotax_stats::Verdict;
 use serde::Serialize;
 
@@ -49,16 +49,16 @@ pub struct RatioRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioCell {
     /// The figure itself.
-    pub value: Figure,
+    pub value: MeasuredFigure,
     /// Over that of the column that shares are of; `None` of that column, and where none was asked for.
-    pub share: Option<Figure>,
+    pub share: Option<MeasuredFigure>,
     /// What follows from the share by itself; `None` of latencies.
     pub verdict: Option<Verdict>,
     /// What both ran into, where the share is that of a limit.
     pub masked: Option<String>,
     /// The same share of what was published.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub published: Option<Figure>,
+    pub published: Option<MeasuredFigure>,
 }
 
 impl RatioCell {

@@ -1,6 +1,6 @@
 //! Service levels: what was asked for, and whether each stack keeps it.
 
-use super::figure::Figure;
+use super::figure::MeasuredFigure;
 use iotax_stats::exceedance::ServiceVerdict;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct ServiceLevelFinding {
     pub beyond: u64,
     /// Share of the I/Os that take longer; its interval holds together with those of all service
     /// levels of the run.
-    pub share: Figure,
+    pub share: MeasuredFigure,
     /// What follows.
     pub verdict: ServiceVerdict,
     /// In words.

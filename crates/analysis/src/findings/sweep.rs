@@ -1,7 +1,7 @@
 //! The points of a sweep side by side.
 
 use super::ceiling::Masked;
-use super::figure::{Figure, Interval};
+use super::figure::{Interval, MeasuredFigure};
 use iotax_stats::Verdict;
 use serde::Serialize;
 
@@ -32,14 +32,14 @@ pub struct SweepFindings {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
     /// The value of the second word.
-    pub at: Option<Spot>,
+    pub at: Option<SweepValue>,
     /// All stacks in the order of the scenario.
     pub stacks: Vec<StackCurve>,
 }
 
 /// A value of a swept word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Spot {
+pub struct SweepValue {
     /// In the unit of the word.
     pub value: u64,
     /// As it is written: `64k`.
@@ -56,13 +56,13 @@ pub struct StackCurve {
     /// Why its figures are not representative.
     pub emulated: Option<String>,
     /// From the smallest value to the largest.
-    pub points: Vec<Point>,
+    pub points: Vec<SweptStack>,
     /// Where its power is greatest.
     pub knee: Knee,
     /// Up to which offered rate it kept up, as a sentence; only of sweeps over a rate.
     pub kept_up: Option<String>,
     /// Whether its cost changes; writes have two, the baseline none.
-    pub courses: Vec<Course>,
+    pub courses: Vec<CostCurve>,
 }
 
 impl StackCurve {
@@ -75,19 +75,19 @@ impl StackCurve {
 
 /// One stack at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct SweptStack {
     /// Where.
-    pub at: Spot,
+    pub at: SweepValue,
     /// The workload that measured it.
     pub workload: String,
     /// I/Os a second.
-    pub iops: Figure,
+    pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
-    pub bytes_per_s: Figure,
+    pub bytes_per_s: MeasuredFigure,
     /// Mean latency, all directions together.
-    pub latency: Figure,
+    pub latency: MeasuredFigure,
     /// Throughput over mean latency.
-    pub power: Figure,
+    pub power: MeasuredFigure,
     /// I/Os a second that the load offered, of an open loop.
     pub offered: Option<f64>,
     /// Whether the offered rate was achieved, where there is one and a figure.
@@ -105,11 +105,11 @@ pub struct PointDirection {
     /// `read` or `write`.
     pub direction: &'static str,
     /// I/Os a second.
-    pub iops: Figure,
+    pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
-    pub bytes_per_s: Figure,
+    pub bytes_per_s: MeasuredFigure,
     /// Mean latency.
-    pub latency: Figure,
+    pub latency: MeasuredFigure,
     /// Against the baseline; writes have two, the baseline none.
     pub costs: Vec<Cost>,
 }
@@ -124,11 +124,11 @@ pub struct Cost {
     /// What hides a cost: both run into it.
     pub masked: Option<Masked>,
     /// Rate of the stack over that of the baseline.
-    pub ratio: Figure,
+    pub ratio: MeasuredFigure,
     /// The ratio's interval that holds for all points of the sweep at once: of its own kind, a direction's by itself.
     pub simultaneous: Option<Interval>,
     /// Median latency of the stack over that of the baseline, of a mix that of the first direction.
-    pub median_latency: Option<Figure>,
+    pub median_latency: Option<MeasuredFigure>,
 }
 
 /// The knee of one stack along one curve, and the sentence that says it.
@@ -136,7 +136,7 @@ pub struct Cost {
 pub struct Knee {
     /// What was found.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: KneePosition,
     /// In words, naming the stack.
     pub sentence: String,
 }
@@ -144,24 +144,24 @@ pub struct Knee {
 /// Where the greatest power is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "knee", rename_all = "snake_case")]
-pub enum Place {
+pub enum KneePosition {
     /// Within the sweep.
     Inside {
         /// The point.
-        at: Spot,
+        at: SweepValue,
         /// Points whose power may as well be the greatest.
-        not_told_apart: Vec<Spot>,
+        not_told_apart: Vec<SweepValue>,
         /// Points that say nothing.
-        no_interval: Vec<Spot>,
+        no_interval: Vec<SweepValue>,
     },
     /// At its edge: the knee may lie beyond.
     Edge {
         /// The point.
-        at: Spot,
+        at: SweepValue,
         /// Points whose power may as well be the greatest.
-        not_told_apart: Vec<Spot>,
+        not_told_apart: Vec<SweepValue>,
         /// Points that say nothing.
-        no_interval: Vec<Spot>,
+        no_interval: Vec<SweepValue>,
     },
     /// Not to be said.
     None {
@@ -170,34 +170,36 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl KneePosition {
     /// The point of greatest power, at an edge too.
-    pub fn at(&self) -> Option<&Spot> {
+    pub fn at(&self) -> Option<&SweepValue> {
         match self {
-            Place::Inside { at, .. } | Place::Edge { at, .. } => Some(at),
-            Place::None { .. } => None,
+            KneePosition::Inside { at, .. } | KneePosition::Edge { at, .. } => Some(at),
+            KneePosition::None { .. } => None,
         }
     }
 
     /// The points that may be the greatest as well.
-    pub fn not_told_apart(&self) -> &[Spot] {
+    pub fn not_told_apart(&self) -> &[SweepValue] {
         match self {
-            Place::Inside { not_told_apart, .. } | Place::Edge { not_told_apart, .. } => not_told_apart,
-            Place::None { .. } => &[],
+            KneePosition::Inside { not_told_apart, .. } | KneePosition::Edge { not_told_apart, .. } => {
+                not_told_apart
+            }
+            KneePosition::None { .. } => &[],
         }
     }
 }
 
 /// How the cost of a stack goes over one curve, and the sentence that says it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Course {
+pub struct CostCurve {
     /// `acknowledged` or `durable` of writes, else empty.
     pub quantity: &'static str,
     /// Points of the whole sweep, for all of which the intervals hold at once.
     pub at_once: usize,
     /// What was found.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: CostTrend,
     /// In words, naming stack and baseline.
     pub sentence: String,
 }
@@ -205,7 +207,7 @@ pub struct Course {
 /// Whether the cost is the same at all points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
+pub enum CostTrend {
     /// Two points have intervals that exclude each other.
     Changes {
         /// Where the stack costs more.
@@ -231,7 +233,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct End {
     /// Where.
-    pub at: Spot,
+    pub at: SweepValue,
     /// Rate of the stack over that of the baseline.
     pub ratio: f64,
     /// Its interval that holds for all points at once.

@@ -1,6 +1,6 @@
 //! Loads with `verify`.
 
-use iotax_load::verify::Found;
+use iotax_load::verify::VerifiedBlocks;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -39,9 +39,9 @@ pub struct VerifiedRow {
     /// Block sizes, bytes.
     pub sizes: Vec<u64>,
     /// Blocks that were read back behind the load, all visits together, without examples.
-    pub back: Found,
+    pub back: VerifiedBlocks,
     /// Reads of the load, without examples.
-    pub load: Found,
+    pub load: VerifiedBlocks,
     /// Seconds that the reading back took.
     pub took_s: f64,
     /// Visits of which not all that was written was read back.

@@ -2,10 +2,12 @@
 //! of their own, each as good as a visit; what a single one leaves open nobody knows.
 
 use iotax_model::record::Better;
-use iotax_model::record::imported::{ImportedResult, ImportedSample, Load, Part, Way};
+use iotax_model::record::imported::{
+    ImportedDirection, ImportedPart, ImportedResult, ImportedSample, ReportedLoad,
+};
 use iotax_stats::Refusal;
 use iotax_stats::ratio::Total;
-use iotax_stats::unpaired::{self, Change, Level};
+use iotax_stats::unpaired::{self, Level, UnpairedChange};
 use iotax_stats::visits::LEAST;
 use std::collections::HashMap;
 
@@ -14,21 +16,21 @@ pub(crate) const UNKNOWN_APART: f64 = 1e6;
 
 /// All results of one load, one way.
 pub(crate) struct Loaded<'a> {
-    pub(crate) load: &'a Load,
-    pub(crate) way: Way,
-    pub(crate) part: Option<Part>,
+    pub(crate) load: &'a ReportedLoad,
+    pub(crate) way: ImportedDirection,
+    pub(crate) part: Option<ImportedPart>,
     /// In the order in which they come.
-    pub(crate) systems: Vec<Group<'a>>,
+    pub(crate) systems: Vec<SystemGroup<'a>>,
 }
 
 /// Those of one system.
-pub(crate) struct Group<'a> {
+pub(crate) struct SystemGroup<'a> {
     pub(crate) system: &'a str,
     pub(crate) results: Vec<&'a ImportedResult>,
 }
 
 /// What makes results those of one table.
-type Key = (String, Way, Option<Part>);
+type Key = (String, ImportedDirection, Option<ImportedPart>);
 /// Index of a table, and in it those of systems.
 type Places<'a> = (usize, HashMap<&'a str, usize>);
 
@@ -46,7 +48,7 @@ pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
         });
         let groups = &mut all[*at].systems;
         let group = *systems.entry(&result.system).or_insert_with(|| {
-            groups.push(Group { system: &result.system, results: Vec::new() });
+            groups.push(SystemGroup { system: &result.system, results: Vec::new() });
             groups.len() - 1
         });
         groups[group].results.push(result);
@@ -63,7 +65,7 @@ pub(crate) struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Those that tell it.
-    pub(crate) fn of(group: &Group<'a>, metric: &str) -> Runs<'a> {
+    pub(crate) fn of(group: &SystemGroup<'a>, metric: &str) -> Runs<'a> {
         let mut runs = Runs::default();
         for result in &group.results {
             runs.add(result, result.sample(metric));
@@ -164,7 +166,7 @@ pub(crate) fn separation(a: &Runs, b: &Runs) -> f64 {
 }
 
 /// The second over the first, so that more is better: the ratio, and its interval where the runs of both show their spread.
-pub(crate) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<Change, Refusal>)> {
+pub(crate) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<UnpairedChange, Refusal>)> {
     let (a, b) = (base.mean()?, other.mean()?);
     let (a, b) = if base.is_time() { (b, a) } else { (a, b) };
     if !(a > 0.0 && b >= 0.0) {
@@ -173,7 +175,7 @@ pub(crate) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<Change, Re
     Some((b / a, change(base, other)))
 }
 
-fn change(base: &Runs, other: &Runs) -> Result<Change, Refusal> {
+fn change(base: &Runs, other: &Runs) -> Result<UnpairedChange, Refusal> {
     let (baseline, have) = (base.len(), other.len());
     if baseline < LEAST || have < LEAST {
         return Err(Refusal::NoSpread { baseline, other: have });
@@ -186,7 +188,7 @@ fn change(base: &Runs, other: &Runs) -> Result<Change, Refusal> {
         true => (below_a / above_b, above_a / below_b),
         false => (below_b / above_a, above_b / below_a),
     };
-    Ok(Change { low: found.low * below, high: found.high * above, ..found })
+    Ok(UnpairedChange { low: found.low * below, high: found.high * above, ..found })
 }
 
 /// The least and the most that the ratio may be by the digits that were printed.

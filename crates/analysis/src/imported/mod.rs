@@ -13,9 +13,9 @@ use super::findings::imported::{
     ImportedComparison, ImportedFigure, ImportedFindings, ImportedPercentile, ImportedRow, ImportedSource,
     ImportedWorkload,
 };
-use super::findings::{Figure, Interval, SampleUnit};
+use super::findings::{Interval, MeasuredFigure, SampleUnit};
 use super::remedy::settle_words;
-use group::{Group, Loaded, Runs, loads, ratio, rounding};
+use group::{Loaded, Runs, SystemGroup, loads, ratio, rounding};
 use iotax_load::Histogram;
 use iotax_model::record::imported::ImportedResult;
 use iotax_stats::{Concludes, Refusal, Verdict};
@@ -47,7 +47,13 @@ fn workload(run: &RunData, loaded: &Loaded, base: &str, zone: f64) -> ImportedWo
     ImportedWorkload { subject: words::subject(loaded.load, loaded.way, loaded.part), rows, sentences }
 }
 
-fn row(run: &RunData, loaded: &Loaded, group: &Group, baseline: Option<&Group>, zone: f64) -> ImportedRow {
+fn row(
+    run: &RunData,
+    loaded: &Loaded,
+    group: &SystemGroup,
+    baseline: Option<&SystemGroup>,
+    zone: f64,
+) -> ImportedRow {
     let known = |metric: &str, unit: &'static str| figure(&Runs::of(group, metric), group, metric, unit);
     let against = baseline.filter(|base| base.system != group.system);
     ImportedRow {
@@ -63,11 +69,11 @@ fn row(run: &RunData, loaded: &Loaded, group: &Group, baseline: Option<&Group>, 
     }
 }
 
-fn figure(runs: &Runs, group: &Group, metric: &str, unit: &'static str) -> ImportedFigure {
+fn figure(runs: &Runs, group: &SystemGroup, metric: &str, unit: &'static str) -> ImportedFigure {
     let figure = match runs.mean() {
         None => {
             let sample = group.results.first().and_then(|result| result.sample(metric));
-            Figure::missing(
+            MeasuredFigure::missing(
                 sample.and_then(|sample| sample.missing.as_deref()).unwrap_or("the output does not tell it"),
             )
         }
@@ -76,14 +82,14 @@ fn figure(runs: &Runs, group: &Group, metric: &str, unit: &'static str) -> Impor
     ImportedFigure { figure, rounded: runs.rounded() }
 }
 
-fn known(value: f64, unit: &'static str, runs: &Runs) -> Figure {
+fn known(value: f64, unit: &'static str, runs: &Runs) -> MeasuredFigure {
     let n = runs.len() as u64;
     match runs.interval() {
         Some((low, high)) => {
             let interval = Interval::between(low, high);
-            Figure::known(value, unit, (n, SampleUnit::Runs), interval)
+            MeasuredFigure::known(value, unit, (n, SampleUnit::Runs), interval)
         }
-        None => Figure::bare(value, unit, (n, SampleUnit::Runs), spread_unknown(n)),
+        None => MeasuredFigure::bare(value, unit, (n, SampleUnit::Runs), spread_unknown(n)),
     }
 }
 
@@ -95,7 +101,12 @@ fn spread_unknown(runs: u64) -> String {
 }
 
 /// By I/Os where both tell them, else by bytes.
-fn of_rates(loaded: &Loaded, base: &Group, other: &Group, zone: f64) -> Option<ImportedComparison> {
+fn of_rates(
+    loaded: &Loaded,
+    base: &SystemGroup,
+    other: &SystemGroup,
+    zone: f64,
+) -> Option<ImportedComparison> {
     [("iops", "IOPS"), ("bandwidth", "bandwidth")].into_iter().find_map(|(metric, word)| {
         let runs = [base, other].map(|group| Runs::of(group, metric));
         comparison(&runs, base.system, words::quantity(loaded.load, loaded.way, word), zone)
@@ -113,10 +124,12 @@ fn comparison(
     let (ratio, verdict) = match change {
         Ok(found) => {
             let interval = Interval::between(found.low, found.high);
-            let ratio = Figure::known(value, "1", (n, SampleUnit::Runs), interval);
+            let ratio = MeasuredFigure::known(value, "1", (n, SampleUnit::Runs), interval);
             (ratio, found.verdict(zone))
         }
-        Err(reason) => (Figure::bare(value, "1", (n, SampleUnit::Runs), &reason), Verdict::refused(reason)),
+        Err(reason) => {
+            (MeasuredFigure::bare(value, "1", (n, SampleUnit::Runs), &reason), Verdict::refused(reason))
+        }
     };
     Some(ImportedComparison {
         against: against.to_owned(),
@@ -168,7 +181,7 @@ pub(super) fn remedy(verdict: &Verdict) -> String {
     words.map(settle_words).unwrap_or_default()
 }
 
-fn percentiles(run: &RunData, group: &Group) -> Vec<ImportedPercentile> {
+fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
     const ASKED: [f64; 3] = [50.0, 99.0, 99.9];
     let printed = printed(group);
     let percents = || -> Vec<f64> {
@@ -191,7 +204,7 @@ fn percentiles(run: &RunData, group: &Group) -> Vec<ImportedPercentile> {
 }
 
 /// Those that every run printed.
-fn printed(group: &Group) -> Vec<ImportedPercentile> {
+fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
     let Some((first, others)) = group.results.split_first() else { return Vec::new() };
     let told = first.percentiles.iter().filter_map(|one| {
         let mut ends = (one.ns, one.ns);
@@ -205,7 +218,7 @@ fn printed(group: &Group) -> Vec<ImportedPercentile> {
 }
 
 /// `None` unless every run has a histogram.
-fn merged(run: &RunData, group: &Group) -> Option<Histogram> {
+fn merged(run: &RunData, group: &SystemGroup) -> Option<Histogram> {
     let mut all = Histogram::new();
     for result in &group.results {
         all.merge(&(run.histograms)(result.sample("latency")?.histogram?)?);

@@ -3,14 +3,14 @@
 use super::group::Runs;
 use super::{comparison, sentences, sources, words};
 use crate::findings::imported::{Better, ImportedComparison, OtherResult, OtherRow};
-use iotax_model::record::imported::{ImportedResult, ImportedSample, Load, Part};
+use iotax_model::record::imported::{ImportedPart, ImportedResult, ImportedSample, ReportedLoad};
 use std::collections::HashMap;
 
 /// One name and unit; systems in the order in which they come.
 pub(crate) struct ResultKind<'a> {
     pub(crate) sample: &'a ImportedSample,
-    pub(crate) load: &'a Load,
-    pub(crate) part: Option<Part>,
+    pub(crate) load: &'a ReportedLoad,
+    pub(crate) part: Option<ImportedPart>,
     pub(crate) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<O
 /// By name, unit and load, in the order in which they come.
 pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
     let mut kinds: Vec<ResultKind> = Vec::new();
-    let mut known: HashMap<(&str, &str, String, Option<Part>), usize> = HashMap::new();
+    let mut known: HashMap<(&str, &str, String, Option<ImportedPart>), usize> = HashMap::new();
     for result in results.iter().filter(|one| one.uncounted.is_none()) {
         for sample in &result.others {
             let key = (sample.metric.as_str(), sample.unit.as_str(), result.load.identity(), result.part);

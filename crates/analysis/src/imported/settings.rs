@@ -1,11 +1,11 @@
 //! What was set otherwise on one side than on the other, as far as the outputs of both tell their options.
 
-use iotax_model::record::imported::Load;
+use iotax_model::record::imported::ReportedLoad;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the settings that differ, for each side, such as `direct=1` and `direct=0`; `None` if
 /// none differs, or if one side lists no options.
-pub(crate) fn differ(sides: [&[&Load]; 2]) -> Option<[String; 2]> {
+pub(crate) fn differ(sides: [&[&ReportedLoad]; 2]) -> Option<[String; 2]> {
     let [here, there] = [told(sides[0])?, told(sides[1])?];
     let keys: BTreeSet<&str> = here.keys().chain(there.keys()).copied().collect();
     let other: Vec<&str> = keys.into_iter().filter(|key| here.get(key) != there.get(key)).collect();
@@ -20,7 +20,7 @@ pub(crate) fn differ(sides: [&[&Load]; 2]) -> Option<[String; 2]> {
 }
 
 /// Values by option; `None` where a load tells none.
-fn told<'a>(loads: &[&'a Load]) -> Option<BTreeMap<&'a str, Vec<&'a str>>> {
+fn told<'a>(loads: &[&'a ReportedLoad]) -> Option<BTreeMap<&'a str, Vec<&'a str>>> {
     let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for load in loads {
         for (key, value) in load.settings.as_ref()?.iter().filter_map(|one| one.split_once('=')) {
@@ -40,12 +40,12 @@ mod tests {
 
     #[test]
     fn only_what_both_tell_differs() {
-        let load = |settings: &[&str]| Load {
+        let load = |settings: &[&str]| ReportedLoad {
             settings: Some(settings.iter().map(|one| (*one).to_owned()).collect()),
-            ..Load::default()
+            ..ReportedLoad::default()
         };
         let (direct, cached, untold) =
-            (load(&["direct=1", "fsync=0"]), load(&["direct=0", "fsync=0"]), Load::default());
+            (load(&["direct=1", "fsync=0"]), load(&["direct=0", "fsync=0"]), ReportedLoad::default());
         assert_eq!(differ([&[&direct], &[&cached]]), Some(["direct=1", "direct=0"].map(String::from)));
         assert_eq!(
             differ([&[&direct], &[&direct, &cached]]),

@@ -1,14 +1,14 @@
 //! Of imported results: what is compared, what is not, and against whom.
 
 use crate::against::{Mismatch, against};
-use crate::findings::against::Limits;
+use crate::findings::against::RegressionLimits;
 use crate::imported::{ImportedFindings, ImportedRow};
 use crate::{RunData, findings, twin};
 use iotax_load::Histogram;
 use iotax_model::record::imported::Uncounted;
 use iotax_stats::{Refusal, Verdict};
 
-const LIMITS: Limits = Limits { rate: Some(0.05), latency: None, cpu: None };
+const LIMITS: RegressionLimits = RegressionLimits { rate: Some(0.05), latency: None, cpu: None };
 
 fn found(run: &RunData) -> ImportedFindings {
     findings(run).imported.unwrap()
@@ -173,7 +173,7 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
         one.system = "file".into();
         (one.load.iodepth, one.load.numjobs) = (Some(1), None);
     }
-    let found = against(&measured, &imported, Limits::default()).unwrap();
+    let found = against(&measured, &imported, RegressionLimits::default()).unwrap();
     let stack = &found.workloads[0].stacks[0];
     assert_eq!((found.workloads.len(), stack.stack.as_str()), (1, "file"));
     assert!(stack.rates[0].sentence.contains("one imported run: no spread of it is known"), "{stack:?}");
@@ -183,7 +183,7 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
     assert!(found.only.iter().any(|one| one.run == "old" && one.what == "workload"), "the depth of 32");
 
     imported.imported[0].load.bs = Some(8192);
-    let none = against(&measured, &imported, Limits::default()).unwrap_err();
+    let none = against(&measured, &imported, RegressionLimits::default()).unwrap_err();
     assert!(matches!(none, Mismatch::NothingInCommon { what: "workload", .. }), "{none}");
 }
 
@@ -191,7 +191,7 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
 fn systems_of_other_names_are_refused_with_what_names_them() {
     let mut other = another(twin::imported());
     other.imported.iter_mut().for_each(|one| one.system = format!("{}2", one.system));
-    let none = against(&twin::imported(), &other, Limits::default()).unwrap_err().to_string();
+    let none = against(&twin::imported(), &other, RegressionLimits::default()).unwrap_err().to_string();
     assert!(none.contains("no system in common") && none.contains("--system NAME=PATH"), "{none}");
 }
 

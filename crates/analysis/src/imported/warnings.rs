@@ -137,7 +137,7 @@ fn unlike(run: &RunData, loaded: &Loaded) -> Vec<WarningReport> {
     let subject = words::subject(loaded.load, loaded.way, loaded.part);
     let loads = |results: &[&ImportedResult]| results.iter().map(|one| one.load.clone()).collect::<Vec<_>>();
     let of_base = loads(&base.results);
-    let of = |other: &super::Group| {
+    let of = |other: &super::SystemGroup| {
         let of_other = loads(&other.results);
         let sides = [&of_other, &of_base].map(|side| side.iter().collect::<Vec<_>>());
         let [here, there] = settings::differ([&sides[0], &sides[1]])?;

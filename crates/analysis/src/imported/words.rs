@@ -1,41 +1,43 @@
 //! What was loaded, in words, as far as the output tells.
 
-use iotax_model::record::imported::{Load, Part, Way};
+use iotax_model::record::imported::{ImportedDirection, ImportedPart, ReportedLoad};
 use iotax_model::scenario::block_size_word;
 
 /// `4k randread at iodepth 8 x 2 (libaio)`; of a mix also which way.
-pub(crate) fn subject(load: &Load, way: Way, part: Option<Part>) -> String {
+pub(crate) fn subject(load: &ReportedLoad, way: ImportedDirection, part: Option<ImportedPart>) -> String {
     let engine = load.ioengine.as_ref().map(|engine| format!(" ({engine})")).unwrap_or_default();
     let engine = engine + &caps(load);
     let way = if is_one_way(load) { String::new() } else { format!(": {}", way.words()) };
-    let part =
-        part.map(|Part { part, of }| format!(", job {part} of {of} in one output")).unwrap_or_default();
+    let part = part
+        .map(|ImportedPart { part, of }| format!(", job {part} of {of} in one output"))
+        .unwrap_or_default();
     format!("{}{}{engine}{way}{part}", what(load), depth(load))
 }
 
 /// `4k randread IOPS at iodepth 8 x 2`.
-pub(crate) fn quantity(load: &Load, way: Way, unit: &str) -> String {
+pub(crate) fn quantity(load: &ReportedLoad, way: ImportedDirection, unit: &str) -> String {
     let way = if is_one_way(load) { String::new() } else { format!(" of {}", way.words()) };
     format!("{} {unit}{way}{}{}", what(load), depth(load), caps(load))
 }
 
 /// `, rate_iops=1000`.
-fn caps(load: &Load) -> String {
+fn caps(load: &ReportedLoad) -> String {
     load.caps.iter().map(|cap| format!(", {cap}")).collect()
 }
 
 /// `throughput by 4 jobs`; of a result that is no I/O.
-pub(crate) fn other(metric: &str, load: &Load, part: Option<Part>) -> String {
+pub(crate) fn other(metric: &str, load: &ReportedLoad, part: Option<ImportedPart>) -> String {
     let size = load.bs.map(|bs| format!(", blocks of {}", block_size_word(bs))).unwrap_or_default();
-    let part = part.map(|Part { part, of }| format!(", {part} of {of} in one output")).unwrap_or_default();
+    let part =
+        part.map(|ImportedPart { part, of }| format!(", {part} of {of} in one output")).unwrap_or_default();
     format!("{metric}{}{size}{part}", depth(load))
 }
 
-fn is_one_way(load: &Load) -> bool {
+fn is_one_way(load: &ReportedLoad) -> bool {
     matches!(load.rw.as_deref(), Some("read" | "randread" | "write" | "randwrite" | "trim" | "randtrim"))
 }
 
-fn what(load: &Load) -> String {
+fn what(load: &ReportedLoad) -> String {
     let size = load.bs.map(block_size_word);
     let mix = load.rwmixread.map(|share| format!("{share} % reads"));
     let known = [size, load.rw.clone(), mix].into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -46,7 +48,7 @@ fn what(load: &Load) -> String {
     }
 }
 
-fn depth(load: &Load) -> String {
+fn depth(load: &ReportedLoad) -> String {
     match (load.iodepth, load.numjobs) {
         (Some(depth), None | Some(1)) => format!(" at iodepth {depth}"),
         (Some(depth), Some(jobs)) => format!(" at iodepth {depth} x {jobs}"),
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_load_is_told_as_far_as_it_is_known() {
-        let full = Load {
+        let full = ReportedLoad {
             rw: Some("randrw".into()),
             bs: Some(4096),
             iodepth: Some(8),
@@ -69,25 +71,34 @@ mod tests {
             ioengine: Some("libaio".into()),
             rwmixread: None,
             name: Some("mixed".into()),
-            ..Load::default()
+            ..ReportedLoad::default()
         };
-        assert_eq!(subject(&full, Way::Write, None), "4k randrw at iodepth 8 x 2 (libaio): writes");
-        let of = Part { part: 2, of: 4 };
-        let reads = Load { rw: Some("randread".into()), numjobs: None, ..full.clone() };
         assert_eq!(
-            subject(&reads, Way::Read, Some(of)),
+            subject(&full, ImportedDirection::Write, None),
+            "4k randrw at iodepth 8 x 2 (libaio): writes"
+        );
+        let of = ImportedPart { part: 2, of: 4 };
+        let reads = ReportedLoad { rw: Some("randread".into()), numjobs: None, ..full.clone() };
+        assert_eq!(
+            subject(&reads, ImportedDirection::Read, Some(of)),
             "4k randread at iodepth 8 (libaio), job 2 of 4 in one output"
         );
-        assert_eq!(quantity(&full, Way::Read, "IOPS"), "4k randrw IOPS of reads at iodepth 8 x 2");
-        let capped = Load { caps: vec!["rate_iops=1000".into()], ..reads.clone() };
-        assert_eq!(subject(&capped, Way::Read, None), "4k randread at iodepth 8 (libaio), rate_iops=1000");
-        assert_ne!(capped.identity(), reads.identity());
-        let direct = Load { settings: Some(vec!["direct=1".into()]), ..reads.clone() };
-        assert_eq!(direct.identity(), reads.identity(), "the same load, otherwise set");
-        let named = Load { name: Some("mixed".into()), ..Load::default() };
-        assert_eq!(subject(&named, Way::Read, None), "mixed: reads");
         assert_eq!(
-            subject(&Load::default(), Way::Both, None),
+            quantity(&full, ImportedDirection::Read, "IOPS"),
+            "4k randrw IOPS of reads at iodepth 8 x 2"
+        );
+        let capped = ReportedLoad { caps: vec!["rate_iops=1000".into()], ..reads.clone() };
+        assert_eq!(
+            subject(&capped, ImportedDirection::Read, None),
+            "4k randread at iodepth 8 (libaio), rate_iops=1000"
+        );
+        assert_ne!(capped.identity(), reads.identity());
+        let direct = ReportedLoad { settings: Some(vec!["direct=1".into()]), ..reads.clone() };
+        assert_eq!(direct.identity(), reads.identity(), "the same load, otherwise set");
+        let named = ReportedLoad { name: Some("mixed".into()), ..ReportedLoad::default() };
+        assert_eq!(subject(&named, ImportedDirection::Read, None), "mixed: reads");
+        assert_eq!(
+            subject(&ReportedLoad::default(), ImportedDirection::Both, None),
             "a load that the output does not tell: reads and writes together"
         );
     }

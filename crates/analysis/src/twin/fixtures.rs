@@ -1,19 +1,19 @@
 //! The runs that never were: one for everything that a report must cope with.
 
 use super::*;
-use iotax_facts::machine::{Device, PcieLink, Target};
+use iotax_facts::machine::{Device, PcieLink, TargetFacts};
 use iotax_load::{Verified, verify};
 use iotax_model::record::imported::{
-    Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Uncounted,
-    UnreadLines, Way,
+    Import, ImportedDirection, ImportedFile, ImportedPart, ImportedResult, ImportedSample, PrintedPercentile,
+    ReportedLoad, Uncounted, UnreadLines,
 };
-use iotax_model::record::trial::{Example, Found, Trial};
+use iotax_model::record::trial::{DurabilityTrial, Example, ReadBack};
 use iotax_model::record::verification::Verification;
 use iotax_model::record::{
     Better, DeviceCounts, DeviceReading, DeviceTraffic, IssuedIo, LayerUp, PlaceTraffic,
 };
 use iotax_model::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
-use iotax_model::state::State;
+use iotax_model::state::AskedState;
 use iotax_probe::ProbeSpec;
 
 /// Name and maker of a simulated run.
@@ -137,7 +137,7 @@ pub fn on_a_drive(run: &mut RunData, device: Device) {
     }
     let facts = &mut run.places[0].facts;
     facts.cpu.under_hypervisor = Some(false);
-    facts.targets = vec![Target { path, file_system: None, devices: vec![device] }];
+    facts.targets = vec![TargetFacts { path, file_system: None, devices: vec![device] }];
 }
 
 /// A drive whose data sheet is known, in a slot that could do more.
@@ -191,8 +191,8 @@ pub fn networks() -> RunData {
             false => [("net.sent", 0.0), ("net.lost", 0.0), ("net.retransmits", f64::from(slice.round % 3))],
         };
         for (metric, value) in seen.into_iter().chain([("net.peer_cpu", 6_000.0 * all)]) {
-            let (metric, value) = (metric.to_owned(), Value::Value(value));
-            slice.samples.push(Sample { metric, unit: "1".into(), better: Better::Lower, value });
+            let (metric, value) = (metric.to_owned(), SampleValue::Value(value));
+            slice.samples.push(SliceSample { metric, unit: "1".into(), better: Better::Lower, value });
         }
     }
     run
@@ -262,7 +262,7 @@ pub fn states() -> RunData {
         |slice| format!("rebuilding, {} % done", 3 + slice % 50),
         |_| "healthy".into(),
     ];
-    let asked = [State::Healthy, State::Failed(1), State::Rebuilding, State::Healthy];
+    let asked = [AskedState::Healthy, AskedState::Failed(1), AskedState::Rebuilding, AskedState::Healthy];
     for (position, state) in asked.into_iter().enumerate() {
         let one = &mut run.start.scenario.stacks[position + 1];
         one.layers = vec![layer("mdraid", &[("level", "5"), ("chunk", "64KiB")])];
@@ -769,13 +769,13 @@ pub fn durability() -> RunData {
     let mut run = Twin::new(51, stacks).data;
     run.start.scenario.durability = Some(Box::default());
     run.outcome = Some("complete".into());
-    run.places[0].facts.targets = vec![Target {
+    run.places[0].facts.targets = vec![TargetFacts {
         devices: vec![Device {
             name: "nvme0n1".into(),
             write_cache: Some("write back".into()),
             ..Device::default()
         }],
-        ..Target::default()
+        ..TargetFacts::default()
     }];
     let mut overlay = GuestDisk { stack: "vm snapshot=on".into(), ..guest_disk() };
     for (option, word) in [("cache.direct", "off"), ("cache.no-flush", "on"), ("snapshot", "on")] {
@@ -806,7 +806,7 @@ pub fn verified() -> RunData {
     (twin.jobs[0].rw, twin.jobs[0].verify) = (Rw::RandRw, true);
     let mut run = twin.measured();
     let workload = run.start.scenario.workloads[0].name.clone();
-    let found = |blocks: u64| verify::Found { blocks, bytes: 4096 * blocks, ..Default::default() };
+    let found = |blocks: u64| verify::VerifiedBlocks { blocks, bytes: 4096 * blocks, ..Default::default() };
     let record = |visit, stack: &str, found| Verification {
         visit,
         set: 0,
@@ -816,7 +816,7 @@ pub fn verified() -> RunData {
         found,
     };
     let right = Verified {
-        load: verify::Found { unjudged: 7_000, ..found(53_000) },
+        load: verify::VerifiedBlocks { unjudged: 7_000, ..found(53_000) },
         back: found(120_331),
         whole: true,
         sizes: vec![4096],
@@ -828,7 +828,7 @@ pub fn verified() -> RunData {
         target: "/dev/loop7".into(),
         offset: 8192,
         length: 4096,
-        kind: verify::Kind::Lost,
+        kind: verify::BlockFault::Lost,
         expected: (3, 3),
         found: "sector 0: the older write 2".into(),
     }];
@@ -840,10 +840,16 @@ pub fn verified() -> RunData {
     run
 }
 
-fn trial(stack: &str, number: u32) -> Trial {
+fn trial(stack: &str, number: u32) -> DurabilityTrial {
     let kill = [Kill::Guest, Kill::Qemu][number as usize % 2];
-    let mut found =
-        Found { blocks: 1000, kept: 1000, later: 3, under_way: 90, under_way_new: 7, ..Found::default() };
+    let mut found = ReadBack {
+        blocks: 1000,
+        kept: 1000,
+        later: 3,
+        under_way: 90,
+        under_way_new: 7,
+        ..ReadBack::default()
+    };
     if kill == Kill::Qemu && stack != "vm" {
         let torn = u64::from(number < 4);
         let example = |block: u64| Example {
@@ -854,7 +860,7 @@ fn trial(stack: &str, number: u32) -> Trial {
         (found.kept, found.later, found.lost, found.torn) = (0, 0, 1000 - torn, torn);
         found.examples = (5..7).map(example).collect();
     }
-    Trial {
+    DurabilityTrial {
         stack: stack.into(),
         trial: number,
         kill,
@@ -895,28 +901,34 @@ fn imported_file(name: &str, file: u32) -> ImportedFile {
 }
 
 fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
-    let load = |rw: &str| Load {
+    let load = |rw: &str| ReportedLoad {
         rw: Some(rw.into()),
         bs: Some(4096),
         iodepth: Some(8),
         numjobs: Some(2),
         ioengine: Some("libaio".into()),
-        ..Load::default()
+        ..ReportedLoad::default()
     };
-    let read = imported_result(system, file, load("randread"), Way::Read, 44_600.0 * share);
+    let read = imported_result(system, file, load("randread"), ImportedDirection::Read, 44_600.0 * share);
     let mut all = vec![read];
     for (at, noise) in [1.0, 1.004, 0.998, 1.001, 0.997, 0.997].into_iter().enumerate() {
-        let mut write =
-            imported_result(system, file, load("randwrite"), Way::Write, 20_000.0 * share * noise);
+        let mut write = imported_result(
+            system,
+            file,
+            load("randwrite"),
+            ImportedDirection::Write,
+            20_000.0 * share * noise,
+        );
         // In turns: the other system half a minute later.
         write.ended = Some(format!("2026-11-23T17:{:02}:{:02}", at.min(4), 30 * file));
         write.uncounted = (at == 5).then_some(Uncounted::Copy { file, line: 1 });
         all.push(write);
     }
     for part in [1, 2] {
-        let parts = Load { rw: Some("read".into()), bs: Some(131_072), ..Load::default() };
-        let mut one = imported_result(system, file, parts, Way::Read, 1_000.0 * share * f64::from(part));
-        one.part = Some(Part { part, of: 2 });
+        let parts = ReportedLoad { rw: Some("read".into()), bs: Some(131_072), ..ReportedLoad::default() };
+        let mut one =
+            imported_result(system, file, parts, ImportedDirection::Read, 1_000.0 * share * f64::from(part));
+        one.part = Some(ImportedPart { part, of: 2 });
         all.push(one);
     }
     let other = |metric: &str, unit: &str, better, value: f64| ImportedResult {
@@ -926,8 +938,8 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
         ..imported_result(
             system,
             file,
-            Load { name: Some("score".into()), ..Load::default() },
-            Way::Both,
+            ReportedLoad { name: Some("score".into()), ..ReportedLoad::default() },
+            ImportedDirection::Both,
             0.0,
         )
     };
@@ -936,7 +948,13 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
     all
 }
 
-fn imported_result(system: &str, file: u32, load: Load, way: Way, iops: f64) -> ImportedResult {
+fn imported_result(
+    system: &str,
+    file: u32,
+    load: ReportedLoad,
+    way: ImportedDirection,
+    iops: f64,
+) -> ImportedResult {
     let lower = |metric: &str, ns: f64| imported_sample(metric, "ns", Better::Lower, ns);
     let depth_ns = 16e9 / iops.max(1.0);
     let samples = vec![

@@ -4,9 +4,9 @@
 //! twice over. The others are counted apart: nobody can tell that they are wrong.
 
 use iotax_audit::audit::{Audited, audit};
-use iotax_audit::claim::{Kind, Metric};
+use iotax_audit::claim::{ClaimKind, Metric};
 use iotax_audit::finding::Severity;
-use iotax_audit::page::{Page, Spot};
+use iotax_audit::page::{AuditedPage, TextSpan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn wrong(audited: &Audited) -> BTreeMap<(&'static str, u32, String), BTreeSet<u3
 }
 
 fn sample(name: &str, text: &str, folder: &str, partners: &Partners, measured: &mut Measured) {
-    let sound = audit(Page::new(name, text));
+    let sound = audit(AuditedPage::new(name, text));
     let before = wrong(&sound);
     measured.samples += 1;
     measured
@@ -101,7 +101,7 @@ fn sample(name: &str, text: &str, folder: &str, partners: &Partners, measured: &
             let changed = format!("{}{slipped}{}", &line[..spot.start as usize], &line[spot.end as usize..]);
             let lines = (0..sound.page.len())
                 .map(|at| if at == spot.index() { &changed } else { sound.page.line(at) });
-            let after = wrong(&audit(Page::new(name, lines.collect::<Vec<_>>().join("\n"))));
+            let after = wrong(&audit(AuditedPage::new(name, lines.collect::<Vec<_>>().join("\n"))));
             let new = after.iter().filter(|(key, _)| !before.contains_key(*key));
             let found = new.into_iter().any(|(_, lines)| lines.contains(&spot.line));
             let count = measured.slips.entry(place).or_default();
@@ -112,7 +112,7 @@ fn sample(name: &str, text: &str, folder: &str, partners: &Partners, measured: &
 }
 
 /// The figures of a sample with where they stand: of outputs each tenth, since a page of fio has a hundred.
-fn figures(sound: &Audited, folder: &str, partners: &Partners) -> Vec<(Spot, Place)> {
+fn figures(sound: &Audited, folder: &str, partners: &Partners) -> Vec<(TextSpan, Place)> {
     let mut figures = BTreeMap::new();
     for (at, claim) in sound.claims.iter().enumerate() {
         let line = sound.page.line(claim.spot.index());
@@ -126,11 +126,11 @@ fn figures(sound: &Audited, folder: &str, partners: &Partners) -> Vec<(Spot, Pla
             (sound.page.name.clone(), claim.spot.index() + 1, digits.trim_end_matches(['.', ',']).to_owned());
         let place = match (claim.kind, partners.get(&label)) {
             (_, Some(place)) => (*place, true),
-            (Kind::Raw, _) if at % 10 != 0 => continue,
-            (Kind::Raw, _) => ("output", is_printed_twice(claim.metric)),
+            (ClaimKind::Raw, _) if at % 10 != 0 => continue,
+            (ClaimKind::Raw, _) => ("output", is_printed_twice(claim.metric)),
             // What others published is not labelled: its tables are measured by the pages of `people`.
             _ if folder == "published" => continue,
-            (Kind::Prose, _) => ("sentence", false),
+            (ClaimKind::Prose, _) => ("sentence", false),
             _ => ("table", false),
         };
         figures.insert(claim.spot, place);

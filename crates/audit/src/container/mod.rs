@@ -4,7 +4,7 @@
 pub(crate) mod html;
 mod plain;
 
-use crate::page::Page;
+use crate::page::AuditedPage;
 pub use plain::is_utf16;
 
 /// A container that is known by its first bytes.
@@ -12,14 +12,14 @@ pub struct Container {
     pub name: &'static str,
     pub knows: fn(&[u8]) -> bool,
     /// Its pages; what could not be read is listed in them.
-    pub read: fn(&str, Vec<u8>) -> Vec<Page>,
+    pub read: fn(&str, Vec<u8>) -> Vec<AuditedPage>,
 }
 
 /// All, the one that takes anything last.
 pub const ALL: &[&Container] = &[&html::CONTAINER, &plain::CONTAINER];
 
 /// The pages of a file or of standard input.
-pub fn pages(name: &str, bytes: Vec<u8>) -> Vec<Page> {
+pub fn pages(name: &str, bytes: Vec<u8>) -> Vec<AuditedPage> {
     let known = ALL.iter().find(|container| (container.knows)(&bytes));
     known.map_or_else(Vec::new, |container| (container.read)(name, bytes))
 }

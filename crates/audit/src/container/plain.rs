@@ -2,7 +2,7 @@
 //! and so is what is no text at all.
 
 use super::Container;
-use crate::page::{Page, Unread};
+use crate::page::{AuditedPage, Unread};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use std::borrow::Cow;
@@ -13,9 +13,9 @@ pub const CONTAINER: Container =
 /// Bytes that the guess of an encoding looks at.
 const LOOKED_AT: usize = 1 << 20;
 
-fn read(name: &str, bytes: Vec<u8>) -> Page {
+fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     if wide(&bytes).is_none() && binary(&bytes) {
-        let mut page = Page::new(name, "");
+        let mut page = AuditedPage::new(name, "");
         let why = "bytes that are no text in an encoding known here: nothing of it is read; hint: unpack it, or convert it to UTF-8";
         page.unread.push(Unread { line: 1, last: 1, why: why.to_owned() });
         return page;
@@ -25,9 +25,9 @@ fn read(name: &str, bytes: Vec<u8>) -> Page {
     let text = if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text };
     let mut page = match crate::import::prefix::without_colours(&text) {
         Some(plain) => {
-            Page::rendered(name, &(1..).zip(plain.split('\n').map(str::to_owned)).collect::<Vec<_>>())
+            AuditedPage::rendered(name, &(1..).zip(plain.split('\n').map(str::to_owned)).collect::<Vec<_>>())
         }
-        None => Page::new(name, text),
+        None => AuditedPage::new(name, text),
     };
     if let Some(encoding) = broken {
         page.unread.extend(undecodable(&page, encoding));
@@ -108,7 +108,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
 }
 
 /// The lines in which something could not be decoded, the first few of them each.
-pub(super) fn undecodable(page: &Page, encoding: &str) -> Vec<Unread> {
+pub(super) fn undecodable(page: &AuditedPage, encoding: &str) -> Vec<Unread> {
     const TOLD: usize = 8;
     let broken: Vec<usize> = (0..page.len()).filter(|at| page.line(*at).contains('\u{fffd}')).collect();
     let why = format!("bytes that are no {encoding} text");

@@ -1,8 +1,8 @@
 //! Command lines of fio, after a prompt or `sudo`, going on over lines: what they ask for.
 
-use super::fio::job_file::{self, Options, Section};
-use super::{Format, Found, Said};
-use crate::page::Page;
+use super::fio::job_file::{self, JobSection, Options};
+use super::{Format, ImportedOutputs, ToolReport};
+use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {
     name: "command",
@@ -39,7 +39,7 @@ fn option_name(word: &str) -> Option<&str> {
     (bare.len() < word.len() && bare.starts_with(|letter: char| letter.is_ascii_alphabetic())).then_some(bare)
 }
 
-fn read(page: &Page, line: usize) -> Option<Found> {
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (mut words, mut end) = (Vec::new(), line);
     let mut text = Some(behind_fio(page.bare(line).0)?);
     while let Some(own) = text.map(str::trim_end).filter(|_| end < page.len() && end - line < MOST_LINES) {
@@ -49,7 +49,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     }
     let sections = sections(line, &options(&words));
     let told = sections.iter().map(|(.., options)| options.len()).sum::<usize>();
-    (told >= 2).then(|| Found::whole(Said::Asked(job_file::with_globals(sections)), end))
+    (told >= 2).then(|| ImportedOutputs::whole(ToolReport::Asked(job_file::with_globals(sections)), end))
 }
 
 /// The options of a command: `--key=value`, `-key=value`, `--key value`.
@@ -73,8 +73,8 @@ fn options(words: &[&str]) -> Options {
 
 /// Each `--name` begins a job, and takes what `--name=global` before it says. What stands before the first name is of
 /// its job.
-fn sections(line: usize, options: &Options) -> Vec<Section> {
-    let mut jobs: Vec<Section> = vec![(String::new(), line, Options::new())];
+fn sections(line: usize, options: &Options) -> Vec<JobSection> {
+    let mut jobs: Vec<JobSection> = vec![(String::new(), line, Options::new())];
     for (key, value) in options {
         match jobs.last_mut() {
             Some((_, _, own)) if key != "name" => own.push((key.clone(), value.clone())),

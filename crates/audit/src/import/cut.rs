@@ -2,48 +2,48 @@
 //! where they stand is never kept apart from what they say.
 
 use super::Other;
-use crate::number::{Figure, leading, rounded};
-use crate::page::{Page, Spot};
+use crate::number::{PrintedNumber, leading, rounded};
+use crate::page::{AuditedPage, TextSpan};
 
 /// A line without a listing's number.
 #[derive(Clone, Copy)]
-pub(super) struct Line<'a> {
+pub(super) struct UnnumberedLine<'a> {
     index: usize,
     prefix: usize,
     pub(crate) text: &'a str,
 }
 
-impl<'a> Line<'a> {
+impl<'a> UnnumberedLine<'a> {
     /// Line `index` of a page; empty behind the last.
-    pub(super) fn of(page: &'a Page, index: usize) -> Line<'a> {
+    pub(super) fn of(page: &'a AuditedPage, index: usize) -> UnnumberedLine<'a> {
         let (text, prefix) = page.bare(index);
-        Line { index, prefix, text }
+        UnnumberedLine { index, prefix, text }
     }
 
     /// The same for lines that begin with a number of their own, which a page takes for that of a listing where several follow
     /// one another: the whole line where nothing but `next` would be left.
-    pub(super) fn with_number(page: &'a Page, index: usize, next: &str) -> Line<'a> {
-        let bare = Line::of(page, index);
+    pub(super) fn with_number(page: &'a AuditedPage, index: usize, next: &str) -> UnnumberedLine<'a> {
+        let bare = UnnumberedLine::of(page, index);
         if bare.prefix > 0 && bare.text.trim_start().starts_with(next) {
-            return Line { index, prefix: 0, text: page.line(index) };
+            return UnnumberedLine { index, prefix: 0, text: page.line(index) };
         }
         bare
     }
 
     /// The same without its first bytes.
-    pub(super) fn without(self, bytes: usize) -> Line<'a> {
+    pub(super) fn without(self, bytes: usize) -> UnnumberedLine<'a> {
         let bytes = bytes.min(self.text.len());
-        Line { prefix: self.prefix + bytes, text: &self.text[bytes..], ..self }
+        UnnumberedLine { prefix: self.prefix + bytes, text: &self.text[bytes..], ..self }
     }
 
-    pub(super) fn spot(&self, part: &str) -> Spot {
+    pub(super) fn spot(&self, part: &str) -> TextSpan {
         let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
-        Spot::new(self.index, self.prefix + start..self.prefix + start + part.len())
+        TextSpan::new(self.index, self.prefix + start..self.prefix + start + part.len())
     }
 
     /// The figure that a part of the line begins with (after spaces and tabs), and what follows it. The spot is of its digits.
     /// None where the digits go on as a version, a date or a grouped number.
-    pub(super) fn number(&self, part: &'a str, scale: f64) -> Option<(Figure, &'a str)> {
+    pub(super) fn number(&self, part: &'a str, scale: f64) -> Option<(PrintedNumber, &'a str)> {
         let part = part.trim_start_matches([' ', '\t']);
         let (value, bytes, decimals) = leading(part)?;
         let rest = &part[bytes..];
@@ -53,26 +53,26 @@ impl<'a> Line<'a> {
         }
         let power = exponent(&part[..bytes]);
         let figure = rounded(self.spot(&part[..bytes]), value / power, decimals, power * scale);
-        Some((Figure { value: value * scale, ..figure }, rest))
+        Some((PrintedNumber { value: value * scale, ..figure }, rest))
     }
 
-    pub(super) fn figure(&self, word: &'a str, scale: f64) -> Option<Figure> {
+    pub(super) fn figure(&self, word: &'a str, scale: f64) -> Option<PrintedNumber> {
         let (figure, rest) = self.number(word, scale)?;
         rest.is_empty().then_some(figure)
     }
 
     /// A count that a whole word is: exact.
-    pub(super) fn count(&self, word: &'a str) -> Option<Figure> {
+    pub(super) fn count(&self, word: &'a str) -> Option<PrintedNumber> {
         let (value, bytes, decimals) = leading(word)?;
         let whole = bytes == word.len() && decimals == 0 && word.bytes().all(|byte| byte.is_ascii_digit());
         whole.then(|| exact(self.spot(word), value))
     }
 
     /// The figures of a line that reads as a pattern of `patterns.txt`.
-    pub(super) fn fits(&self, pattern: &str) -> Option<Vec<Figure>> {
+    pub(super) fn fits(&self, pattern: &str) -> Option<Vec<PrintedNumber>> {
         const SIGNS: [char; 3] = ['#', '@', '*'];
         let (mut rest, mut any) = (self.text, false);
-        let mut figures: Vec<Figure> = Vec::new();
+        let mut figures: Vec<PrintedNumber> = Vec::new();
         for part in pattern.split_inclusive(SIGNS) {
             let literal = part.trim_end_matches(SIGNS);
             if any && !literal.trim().is_empty() {
@@ -95,7 +95,7 @@ impl<'a> Line<'a> {
         (any || rest.trim().is_empty()).then_some(figures)
     }
 
-    pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
+    pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(PrintedNumber, &'a str)> {
         self.number(self.text.trim_start().strip_prefix(label)?, scale)
     }
 }
@@ -103,14 +103,14 @@ impl<'a> Line<'a> {
 /// Takes lines from one on, over at most so many in a row that are not of the output (`false`), up to one that ends it (`None`);
 /// the line behind the last that is.
 pub(super) fn walk(
-    page: &Page,
+    page: &AuditedPage,
     from: usize,
     most: usize,
-    mut take: impl FnMut(&Line, usize) -> Option<bool>,
+    mut take: impl FnMut(&UnnumberedLine, usize) -> Option<bool>,
 ) -> usize {
     let (mut at, mut end) = (from, from);
     while at < page.len() && at <= end + most {
-        let Some(known) = take(&Line::of(page, at), at) else { break };
+        let Some(known) = take(&UnnumberedLine::of(page, at), at) else { break };
         at += 1;
         end = if known { at } else { end };
     }
@@ -118,12 +118,12 @@ pub(super) fn walk(
 }
 
 /// A figure that stands for itself only: a count.
-pub(super) fn exact(spot: Spot, value: f64) -> Figure {
-    Figure { spot, value, low: value, high: value }
+pub(super) fn exact(spot: TextSpan, value: f64) -> PrintedNumber {
+    PrintedNumber { spot, value, low: value, high: value }
 }
 
 /// The same figure as an exact one: a count that was read with its label.
-pub(super) fn counted(figure: Figure) -> Figure {
+pub(super) fn counted(figure: PrintedNumber) -> PrintedNumber {
     exact(figure.spot, figure.value)
 }
 
@@ -145,7 +145,7 @@ pub(super) fn size(word: &str) -> Option<u64> {
     iotax_units::fio::printed_size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
-pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: Figure) -> Other {
+pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: PrintedNumber) -> Other {
     Other { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
 }
 
@@ -157,9 +157,12 @@ mod tests {
 
     #[test]
     fn numbers_of_a_line_are_told_from_listings_versions_and_sizes() {
-        let page = Page::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n1.0.20 1,234 17:06 2.5\n");
-        assert_eq!((Line::of(&page, 2).text, Line::with_number(&page, 2, "|").text), (" | c", "2 | c"));
-        let line = Line::of(&page, 4);
+        let page = AuditedPage::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n1.0.20 1,234 17:06 2.5\n");
+        assert_eq!(
+            (UnnumberedLine::of(&page, 2).text, UnnumberedLine::with_number(&page, 2, "|").text),
+            (" | c", "2 | c")
+        );
+        let line = UnnumberedLine::of(&page, 4);
         let read: Vec<bool> = line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
         assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
         assert_eq!(["4k", "8KiB", "512", "x"].map(size), [Some(4096), Some(8192), Some(512), None]);

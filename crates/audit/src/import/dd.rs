@@ -1,12 +1,12 @@
 //! The last line of dd, `34359738368 bytes (34 GB) copied, 36.9548 s, 930 MB/s`: GNU's of any age and language, busybox's (whose
 //! MB are of 1024), BSD's, with the records before it.
 
-use super::cut::Line;
+use super::cut::UnnumberedLine;
 use super::sheet::*;
-use super::{Format, Found, Way, Workload};
+use super::{Format, ImportedOutputs, ResultDirection, Workload};
 use crate::claim::Metric;
-use crate::number::{Figure, parsed, rounded};
-use crate::page::Page;
+use crate::number::{PrintedNumber, parsed, rounded};
+use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {
     name: "dd",
@@ -43,12 +43,12 @@ fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').next().unwrap_or(line)
 }
 
-fn drawn(page: &Page, at: usize) -> Line<'_> {
-    let line = Line::of(page, at);
+fn drawn(page: &AuditedPage, at: usize) -> UnnumberedLine<'_> {
+    let line = UnnumberedLine::of(page, at);
     line.without(line.text.len() - last_drawn(line.text).len())
 }
 
-fn read(page: &Page, first: usize) -> Option<Found> {
+fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     let mut sheet = result(page, first)?;
     // `status=progress` and SIGUSR1 print what was copied so far: only the last is a result.
     while let Some(later) = result(page, sheet.line + 1).filter(|later| goes_on(&sheet, later)) {
@@ -57,7 +57,7 @@ fn read(page: &Page, first: usize) -> Option<Found> {
     let before = page.bare(first.wrapping_sub(1)).0;
     sheet.failed = (before.starts_with("dd: ") && before.contains("error")).then(|| before.to_owned());
     let end = sheet.line + 1;
-    Found::sheets(vec![sheet], end)
+    ImportedOutputs::sheets(vec![sheet], end)
 }
 
 /// Whether a result right behind another is of the same copying: more bytes, in more time where records say
@@ -72,8 +72,8 @@ fn goes_on(before: &Sheet, later: &Sheet) -> bool {
 }
 
 /// The result whose records or last line begins at a line.
-fn result(page: &Page, first: usize) -> Option<Sheet> {
-    let mut sheet = Sheet::new(first, Some(Way::Both));
+fn result(page: &AuditedPage, first: usize) -> Option<Sheet> {
+    let mut sheet = Sheet::new(first, Some(ResultDirection::Both));
     // Only of whole records is it known how many I/Os they were.
     for [all, whole, cut] in
         [["", "the records in", "the cut records in"], [IOS, "the records", "the cut records"]]
@@ -99,14 +99,14 @@ fn result(page: &Page, first: usize) -> Option<Sheet> {
 }
 
 /// `33+0 records in`, in any language.
-fn records(line: &Line) -> Option<[Figure; 2]> {
+fn records(line: &UnnumberedLine) -> Option<[PrintedNumber; 2]> {
     let text = Some(line.text).filter(|text| text.len() <= LONGEST)?;
     let mut words = text.split_whitespace().filter(|word| word.contains('+'));
     let (whole, partial) = words.next()?.split_once('+')?;
     Some([line.count(whole)?, line.count(partial)?]).filter(|_| words.next().is_none())
 }
 
-fn last_line(line: &Line, sheet: &mut Sheet) -> Option<()> {
+fn last_line(line: &UnnumberedLine, sheet: &mut Sheet) -> Option<()> {
     let text = Some(line.text).filter(|text| text.len() <= LONGEST && is_copied(text))?;
     let number = |text: &str| text.find(|letter: char| letter.is_ascii_digit());
     let from = number(text)?;
@@ -143,7 +143,7 @@ fn last_line(line: &Line, sheet: &mut Sheet) -> Option<()> {
 }
 
 /// A number with a point, or with a decimal comma as most of Europe has it.
-fn local_number<'a>(line: &Line<'a>, text: &'a str) -> Option<(Figure, &'a str)> {
+fn local_number<'a>(line: &UnnumberedLine<'a>, text: &'a str) -> Option<(PrintedNumber, &'a str)> {
     let run = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let whole = run(text);
     let fraction = text.get(whole..)?.strip_prefix(',').map_or(0, run);
@@ -168,7 +168,7 @@ const UNITS: [[&str; 6]; 3] = [
 ];
 
 /// `930 MB/s`, `33 MiB`, `12.2GB/s` (no space: busybox's, of 1024).
-fn sized<'a>(line: &Line<'a>, text: &'a str, name: &'static str) -> Option<(Named, &'a str)> {
+fn sized<'a>(line: &UnnumberedLine<'a>, text: &'a str, name: &'static str) -> Option<(NamedFigure, &'a str)> {
     let (figure, rest) = local_number(line, text)?;
     let unit = rest.trim_start_matches([' ', '\u{a0}']);
     let touching = unit.len() == rest.len();

@@ -1,11 +1,11 @@
 //! DiskSpd's text, 2.0 to 2.2: a sheet a time span, and one a line of its tables, which are of bytes over the time of the span.
 
-use super::cut::{Line, MIB, counted, size, walk};
+use super::cut::{MIB, UnnumberedLine, counted, size, walk};
 use super::sheet::*;
-use super::{Format, Found, Way, Workload};
+use super::{Format, ImportedOutputs, ResultDirection, Workload};
 use crate::claim::Metric;
-use crate::number::Figure;
-use crate::page::Page;
+use crate::number::PrintedNumber;
+use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {
     name: "DiskSpd text",
@@ -25,24 +25,27 @@ fn is_head(line: &str) -> bool {
 }
 
 /// Titles of tables, the way that each is of, and the column of its latencies among the percentiles.
-const TABLES: [(&str, Way, usize); 3] =
-    [("Total IO", Way::Both, 2), ("Read IO", Way::Read, 0), ("Write IO", Way::Write, 1)];
+const TABLES: [(&str, ResultDirection, usize); 3] = [
+    ("Total IO", ResultDirection::Both, 2),
+    ("Read IO", ResultDirection::Read, 0),
+    ("Write IO", ResultDirection::Write, 1),
+];
 
-const COLUMNS: [Place; 4] = [
+const COLUMNS: [SheetField; 4] = [
     (BYTES, Metric::Total, "bytes", 1.0),
     (IOS, Metric::Issued, "", 1.0),
     (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB),
     (IOPS, Metric::Iops, "/s", 1.0),
 ];
 
-const LATENCY: Place = ms(MEAN);
+const LATENCY: SheetField = ms(MEAN);
 
 /// Lines of the profile between two that are known, and blank lines.
 const STRANGE: usize = 12;
 
 /// What was asked of a target, by the profile.
 #[derive(Default)]
-struct Target {
+struct DiskspdTarget {
     block: Option<u64>,
     writes: Option<f64>,
     random: Option<bool>,
@@ -50,8 +53,8 @@ struct Target {
 }
 
 #[derive(Default)]
-struct Reader {
-    targets: Vec<Target>,
+struct DiskspdReader {
+    targets: Vec<DiskspdTarget>,
     /// Sheets of the spans that are read.
     sheets: Vec<Sheet>,
     span: Option<Sheet>,
@@ -61,27 +64,27 @@ struct Reader {
     table: usize,
     title: Option<usize>,
     /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all; `None` before their head.
-    tiles: Option<Vec<(f64, [Option<Figure>; 3])>>,
+    tiles: Option<Vec<(f64, [Option<PrintedNumber>; 3])>>,
     /// Whether the profile has been read; a second one is of the next output.
     profile: bool,
 }
 
-fn read(page: &Page, line: usize) -> Option<Found> {
-    let mut reader = Reader::default();
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
+    let mut reader = DiskspdReader::default();
     let end = walk(page, line, STRANGE, |_, at| {
-        let here = Line::with_number(page, at, "|");
+        let here = UnnumberedLine::with_number(page, at, "|");
         let known = reader.step(&here, at)?;
         // The profile names many options; after tables what is strange is not of this output.
         let lost = !known && !here.text.trim().is_empty() && reader.span.is_some();
         (!lost).then_some(known)
     });
     reader.end_of_span();
-    Found::sheets(reader.sheets, end)
+    ImportedOutputs::sheets(reader.sheets, end)
 }
 
-impl Reader {
+impl DiskspdReader {
     /// Whether the line is one of the output; None where it is the first of the next.
-    fn step(&mut self, line: &Line, at: usize) -> Option<bool> {
+    fn step(&mut self, line: &UnnumberedLine, at: usize) -> Option<bool> {
         let text = line.text.trim();
         if text == PROFILE {
             return (!std::mem::replace(&mut self.profile, true) && self.span.is_none()).then_some(true);
@@ -109,7 +112,7 @@ impl Reader {
 
     fn profile(&mut self, text: &str) -> Option<()> {
         if text.starts_with("path: ") {
-            self.targets.push(Target::default());
+            self.targets.push(DiskspdTarget::default());
         }
         let target = self.targets.last_mut()?;
         let behind = |label: &str| text.strip_prefix(label);
@@ -132,7 +135,7 @@ impl Reader {
         Some(())
     }
 
-    fn of_span(&mut self, line: &Line, at: usize, text: &str) -> Option<()> {
+    fn of_span(&mut self, line: &UnnumberedLine, at: usize, text: &str) -> Option<()> {
         let span = self.span.as_mut()?;
         let table = self.tables[self.table].as_mut().filter(|(_, total)| total.is_none());
         if let Some((time, "s")) = line.labelled("actual test time:", 1e9) {
@@ -164,7 +167,7 @@ impl Reader {
         for ((_, way, column), (rows, total)) in
             TABLES.iter().zip(tables).filter_map(|(known, table)| Some((known, table?)))
         {
-            let of_result = one_way == (*way != Way::Both);
+            let of_result = one_way == (*way != ResultDirection::Both);
             let threads = rows.len();
             // A page may leave out lines of threads: their sum is no total.
             let whole = span.figure("the threads").is_none_or(|all| threads as f64 >= all.value);
@@ -225,7 +228,7 @@ fn is_furniture(text: &str) -> bool {
 
 /// `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`: which columns there are is told
 /// by how many; the latency stands before its deviation, that of I/Os a second between.
-fn row(line: &Line, label: &str, at: usize) -> Option<Sheet> {
+fn row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
     let head = line.text.trim_start().strip_prefix(label)?;
     let mut cells: Vec<&str> = head.split('|').take(10).map(str::trim).collect();
     if label.is_empty() {
@@ -248,7 +251,7 @@ fn row(line: &Line, label: &str, at: usize) -> Option<Sheet> {
 }
 
 /// `95th | 0.588 | 4.200 | 2.752`; the percent also of `3-nines`, `min`, `max`.
-fn tile(line: &Line) -> Option<(f64, [Option<Figure>; 3])> {
+fn tile(line: &UnnumberedLine) -> Option<(f64, [Option<PrintedNumber>; 3])> {
     let mut cells = line.text.split('|').map(str::trim);
     let percent = match cells.next()? {
         "min" => 0.0,

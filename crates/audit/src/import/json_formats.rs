@@ -1,17 +1,17 @@
 //! Outputs in JSON: the text is read once, then the formats are asked which knows it.
 
-use super::{Format, Found, Said};
-use crate::json::{self, Node};
-use crate::page::{Page, Unread};
+use super::{Format, ImportedOutputs, ToolReport};
+use crate::json::{self, JsonNode};
+use crate::page::{AuditedPage, Unread};
 
 pub struct JsonFormat {
     pub name: &'static str,
     /// A small output, of a run of our own.
     pub example: &'static str,
     /// Whether the object is one, by its keys.
-    pub knows: fn(&Node) -> bool,
+    pub knows: fn(&JsonNode) -> bool,
     /// Reads it; lines that cannot be read are added.
-    pub read: fn(&Page, &Node, &mut Vec<Unread>) -> Option<Said>,
+    pub read: fn(&AuditedPage, &JsonNode, &mut Vec<Unread>) -> Option<ToolReport>,
 }
 
 pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
@@ -35,7 +35,7 @@ fn may_be_an_output(text: &str) -> bool {
     }
 }
 
-fn read(page: &Page, line: usize) -> Option<Found> {
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (bare, prefix) = page.bare(line);
     let from = page.offset(line) + prefix + (bare.len() - bare.trim_start().len());
     let text = page.json_text(line);
@@ -51,5 +51,5 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         let broken = page.spot_near(at..at + 1, line).index();
         unread.push(page.unread(broken..broken + 1, format!("{}: {why}", format.name)));
     }
-    Some(Found { said, end: last + 1, unread })
+    Some(ImportedOutputs { said, end: last + 1, unread })
 }

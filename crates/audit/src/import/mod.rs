@@ -21,11 +21,11 @@ pub mod vdbench;
 mod workload;
 
 use crate::claim::Metric;
-use crate::number::{Figure, Unit};
-use crate::page::{Page, Unread};
+use crate::number::{NumberUnit, PrintedNumber};
+use crate::page::{AuditedPage, Unread};
 use std::ops::Range;
 
-pub use workload::{Other, Reading, Way, Workload};
+pub use workload::{Other, ResultDirection, ToolResult, Workload};
 
 /// A format that is found by its lines.
 pub struct Format {
@@ -35,67 +35,67 @@ pub struct Format {
     /// Whether an output may begin at this line (without a listing's number). Asked of every line of every page: cheap.
     pub begins: fn(&str) -> bool,
     /// Reads the output that begins at a line; `None` where it is none after all.
-    pub read: fn(&Page, usize) -> Option<Found>,
+    pub read: fn(&AuditedPage, usize) -> Option<ImportedOutputs>,
 }
 
-pub struct Found {
-    pub said: Said,
+pub struct ImportedOutputs {
+    pub said: ToolReport,
     /// Index of the line behind it.
     pub end: usize,
     /// What in it could not be read.
     pub unread: Vec<Unread>,
 }
 
-impl Found {
-    pub(crate) fn whole(said: Said, end: usize) -> Found {
-        Found { said, end, unread: Vec::new() }
+impl ImportedOutputs {
+    pub(crate) fn whole(said: ToolReport, end: usize) -> ImportedOutputs {
+        ImportedOutputs { said, end, unread: Vec::new() }
     }
 
-    pub(crate) fn sheets(sheets: Vec<sheet::Sheet>, end: usize) -> Option<Found> {
-        (!sheets.is_empty()).then(|| Found::whole(Said::Sheets(sheets), end))
+    pub(crate) fn sheets(sheets: Vec<sheet::Sheet>, end: usize) -> Option<ImportedOutputs> {
+        (!sheets.is_empty()).then(|| ImportedOutputs::whole(ToolReport::Sheets(sheets), end))
     }
 }
 
 /// An output and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Output {
+pub struct ToolOutput {
     pub format: &'static str,
     pub lines: Range<usize>,
-    pub said: Said,
+    pub said: ToolReport,
 }
 
 /// What tools print, one variant a tool: the same whether it came as text, JSON or CSV.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum ToolReport {
     Fio(Box<fio::Fio>),
     /// What a job file or a command line of fio asks of its jobs.
-    Asked(Vec<fio::Asked>),
+    Asked(Vec<fio::FioJobLine>),
     Iperf3(Box<iperf3::Iperf3>),
     /// Tools that print figures behind labels.
     Sheets(Vec<sheet::Sheet>),
 }
 
 /// A figure of an output: what it measures, what it counts, the figure.
-pub type Told = (Metric, Unit, Figure);
+pub type OutputFigure = (Metric, NumberUnit, PrintedNumber);
 
-impl Said {
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+impl ToolReport {
+    pub fn figures(&self, tell: &mut dyn FnMut(OutputFigure)) {
         match self {
-            Said::Fio(fio) => fio.figures(tell),
-            Said::Iperf3(iperf3) => iperf3.figures(tell),
+            ToolReport::Fio(fio) => fio.figures(tell),
+            ToolReport::Iperf3(iperf3) => iperf3.figures(tell),
             // What was asked is no result.
-            Said::Asked(_) => {}
-            Said::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
+            ToolReport::Asked(_) => {}
+            ToolReport::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
     }
 
     /// Its results in the form that all tools share: what `import` stores and tables are held against.
-    pub fn readings(&self) -> Vec<Reading> {
+    pub fn readings(&self) -> Vec<ToolResult> {
         match self {
-            Said::Fio(fio) => fio.readings(),
-            Said::Iperf3(iperf3) => iperf3.readings(),
-            Said::Asked(_) => Vec::new(),
-            Said::Sheets(sheets) => sheets.iter().filter_map(sheet::Sheet::reading).collect(),
+            ToolReport::Fio(fio) => fio.readings(),
+            ToolReport::Iperf3(iperf3) => iperf3.readings(),
+            ToolReport::Asked(_) => Vec::new(),
+            ToolReport::Sheets(sheets) => sheets.iter().filter_map(sheet::Sheet::reading).collect(),
         }
     }
 }
@@ -120,20 +120,20 @@ pub const ALL: &[&Format] = &[
 /// What a page holds of outputs, and what in it could not be read.
 #[derive(Debug, Default)]
 pub struct Imported {
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<ToolOutput>,
     /// Lines that look like an output and could not be read.
     pub unread: Vec<Unread>,
 }
 
 /// Finds every output of a page.
-pub fn scan(page: &Page) -> Imported {
+pub fn scan(page: &AuditedPage) -> Imported {
     let mut imported = scan_lines(page);
     prefix::add(page, &mut imported, scan_lines);
     context::attribute(&mut imported.outputs);
     imported
 }
 
-fn scan_lines(page: &Page) -> Imported {
+fn scan_lines(page: &AuditedPage) -> Imported {
     let mut imported = Imported::default();
     let mut at = 0;
     while at < page.len() {
@@ -143,7 +143,7 @@ fn scan_lines(page: &Page) -> Imported {
         match found {
             Some((format, found)) => {
                 let end = found.end.max(at + 1);
-                imported.outputs.push(Output { format, lines: at..end, said: found.said });
+                imported.outputs.push(ToolOutput { format, lines: at..end, said: found.said });
                 imported.unread.extend(found.unread);
                 at = end;
             }

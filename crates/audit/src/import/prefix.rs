@@ -1,8 +1,8 @@
 //! Outputs behind what all their lines share: quote marks, names of containers, timestamps, an indentation.
 //! A prefix is looked for where no result was found, and taken off where that gives results.
 
-use super::{ALL, Imported, Output};
-use crate::page::Page;
+use super::{ALL, Imported, ToolOutput};
+use crate::page::AuditedPage;
 use std::ops::Range;
 
 /// No prefix is longer, in bytes.
@@ -15,7 +15,7 @@ const MOST_ENDS: usize = 16;
 const LEAST: usize = 3;
 
 /// Adds the outputs behind common prefixes to what was found without.
-pub(super) fn add(page: &Page, imported: &mut Imported, scan: impl Fn(&Page) -> Imported) {
+pub(super) fn add(page: &AuditedPage, imported: &mut Imported, scan: impl Fn(&AuditedPage) -> Imported) {
     let mut read: Vec<Range<usize>> =
         imported.outputs.iter().filter(|one| has_result(one)).map(lines).collect();
     let mut tried: Vec<&str> = Vec::new();
@@ -45,16 +45,16 @@ pub(super) fn add(page: &Page, imported: &mut Imported, scan: impl Fn(&Page) -> 
     imported.outputs.sort_by_key(|one| one.lines.start);
 }
 
-fn has_result(output: &Output) -> bool {
+fn has_result(output: &ToolOutput) -> bool {
     !output.said.readings().is_empty()
 }
 
-fn lines(output: &Output) -> Range<usize> {
+fn lines(output: &ToolOutput) -> Range<usize> {
     output.lines.clone()
 }
 
 /// The longest prefix of a line behind which an output may begin, and which the lines after it share.
-fn begun_behind(page: &Page, at: usize) -> Option<&str> {
+fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
     let line = page.line(at);
     let shared = |bytes: usize| {
         (at + 1..at + LEAST).all(|next| length_before(page.line(next), &line[..bytes]).is_some())
@@ -116,7 +116,7 @@ mod tests {
     const DD: &str = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 4.20552 s, 255 MB/s\n";
 
     fn readings(text: &str) -> usize {
-        scan(&Page::new("p", text)).outputs.iter().map(|one| one.said.readings().len()).sum()
+        scan(&AuditedPage::new("p", text)).outputs.iter().map(|one| one.said.readings().len()).sum()
     }
 
     fn behind(text: &str, prefix: impl Fn(usize) -> String) -> String {

@@ -1,9 +1,9 @@
 //! Figures of JSON as tools print them: whole numbers that are exact or cut off, decimals that are rounded. At the end of a
 //! text a number may have lost digits.
 
-use crate::json::{Node, Value};
-use crate::number::{self, Figure};
-use crate::page::{Page, Spot};
+use crate::json::{JsonNode, JsonValue};
+use crate::number::{self, PrintedNumber};
+use crate::page::{AuditedPage, TextSpan};
 
 /// What a whole number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,13 @@ pub(crate) enum Whole {
     Cut,
 }
 
-fn figure(spot: Spot, text: &str, (value, decimals): (f64, usize), scale: f64, whole: Whole) -> Figure {
+fn figure(
+    spot: TextSpan,
+    text: &str,
+    (value, decimals): (f64, usize),
+    scale: f64,
+    whole: Whole,
+) -> PrintedNumber {
     let exponent = text.find(['e', 'E']).and_then(|at| text[at + 1..].parse::<i32>().ok());
     let (low, high) = match (exponent, decimals, whole) {
         (None, 0, Whole::Exact) => (value, value),
@@ -24,18 +30,18 @@ fn figure(spot: Spot, text: &str, (value, decimals): (f64, usize), scale: f64, w
             (value - half, value + half)
         }
     };
-    Figure { spot, value: value * scale, low: low * scale, high: high * scale }
+    PrintedNumber { spot, value: value * scale, low: low * scale, high: high * scale }
 }
 
 /// Makes figures of a page's JSON.
-pub(crate) struct Printed<'p> {
-    page: &'p Page,
+pub(crate) struct PrintedFigures<'p> {
+    page: &'p AuditedPage,
     text: &'p str,
 }
 
-impl<'p> Printed<'p> {
-    pub(crate) fn new(page: &'p Page, line: usize) -> Printed<'p> {
-        Printed { page, text: page.json_text(line) }
+impl<'p> PrintedFigures<'p> {
+    pub(crate) fn new(page: &'p AuditedPage, line: usize) -> PrintedFigures<'p> {
+        PrintedFigures { page, text: page.json_text(line) }
     }
 
     /// The line that a byte of the text is in.
@@ -44,15 +50,16 @@ impl<'p> Printed<'p> {
     }
 
     /// The figure of a number, also of one in quotes; `None` for anything else, and for a number that the end cut.
-    pub(crate) fn figure(&self, node: Option<&Node>, scale: f64, whole: Whole) -> Option<Figure> {
+    pub(crate) fn figure(&self, node: Option<&JsonNode>, scale: f64, whole: Whole) -> Option<PrintedNumber> {
         let node = node?;
         let (text, start) = match node.value {
-            Value::Number(text) => (text, node.bytes.start),
-            Value::Text(text) => (text, node.bytes.start + 1),
+            JsonValue::Number(text) => (text, node.bytes.start),
+            JsonValue::Text(text) => (text, node.bytes.start + 1),
             _ => return None,
         };
         let (value, bytes, decimals) = number::leading(text)?;
-        if bytes != text.len() || (matches!(node.value, Value::Number(_)) && !self.ended(node.bytes.end)) {
+        if bytes != text.len() || (matches!(node.value, JsonValue::Number(_)) && !self.ended(node.bytes.end))
+        {
             return None;
         }
         let spot = self.page.spot(start..start + bytes);
@@ -67,12 +74,12 @@ impl<'p> Printed<'p> {
     }
 
     /// A whole number that is what it is.
-    pub(crate) fn exact(&self, node: Option<&Node>, scale: f64) -> Option<Figure> {
+    pub(crate) fn exact(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
         self.figure(node, scale, Whole::Exact)
     }
 
     /// A whole number whose rest the tool cut off.
-    pub(crate) fn cut(&self, node: Option<&Node>, scale: f64) -> Option<Figure> {
+    pub(crate) fn cut(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
         self.figure(node, scale, Whole::Cut)
     }
 }

@@ -1,26 +1,26 @@
 //! What most tools print: figures behind labels, as sheets of one result each.
 
-use super::cut::{Line, exact, walk};
-use super::{Found, Other, Reading, Said, Told, Way, Workload};
+use super::cut::{UnnumberedLine, exact, walk};
+use super::{ImportedOutputs, Other, OutputFigure, ResultDirection, ToolReport, ToolResult, Workload};
 use crate::claim::Metric;
-use crate::number::{Figure, Unit};
-use crate::page::Page;
+use crate::number::{NumberUnit, PrintedNumber};
+use crate::page::AuditedPage;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// A figure as messages call it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Named {
+pub(crate) struct NamedFigure {
     /// `the rate`.
     pub(crate) name: &'static str,
     /// What stands behind it where it is printed: `MB/s`.
     pub(crate) unit: &'static str,
     /// The figure, in I/Os or bytes a second, bytes, nanoseconds, a count, percent.
-    pub(crate) figure: Figure,
+    pub(crate) figure: PrintedNumber,
 }
 
-pub(crate) fn named(name: &'static str, unit: &'static str, figure: Figure) -> Named {
-    Named { name, unit, figure }
+pub(crate) fn named(name: &'static str, unit: &'static str, figure: PrintedNumber) -> NamedFigure {
+    NamedFigure { name, unit, figure }
 }
 
 /// Names of figures that every tool's results have.
@@ -33,18 +33,18 @@ pub(crate) const MEAN: &str = "the mean latency";
 pub(crate) const MOST: &str = "the greatest latency";
 
 /// A figure of a line: its name, what it measures, its unit, how much a printed 1 is.
-pub(crate) type Place = (&'static str, Metric, &'static str, f64);
+pub(crate) type SheetField = (&'static str, Metric, &'static str, f64);
 
-pub(super) const fn ms(name: &'static str) -> Place {
+pub(super) const fn ms(name: &'static str) -> SheetField {
     (name, Metric::Latency, "ms", 1e6)
 }
 
 /// A line of `patterns.txt`.
 pub(crate) struct Pattern {
-    /// As its versions print it ([`Line::fits`]).
+    /// As its versions print it ([`UnnumberedLine::fits`]).
     texts: Vec<&'static str>,
     /// Its figures in their order, and what is behind their digits: `exact`, `cut`, `either`.
-    places: Vec<(Place, &'static str)>,
+    places: Vec<(SheetField, &'static str)>,
     /// What it tells beside: a way, words of the load, that it is the last.
     beside: Vec<&'static str>,
 }
@@ -69,7 +69,7 @@ impl Pattern {
         })
     }
 
-    fn fits(&self, line: &Line) -> Option<Vec<Figure>> {
+    fn fits(&self, line: &UnnumberedLine) -> Option<Vec<PrintedNumber>> {
         self.texts.iter().find_map(|text| line.fits(text))
     }
 
@@ -99,15 +99,18 @@ pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
 }
 
 /// The first pattern that a line reads as, and its figures.
-pub(super) fn fitting<'p>(patterns: &'p [Pattern], line: &Line) -> Option<(&'p Pattern, Vec<Figure>)> {
+pub(super) fn fitting<'p>(
+    patterns: &'p [Pattern],
+    line: &UnnumberedLine,
+) -> Option<(&'p Pattern, Vec<PrintedNumber>)> {
     patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(line)?)))
 }
 
 /// Reads the output of one result that is nothing but lines of the patterns, up to a last one, one whose figure is known already, or
 /// a foreign one.
-pub(super) fn read(page: &Page, line: usize, tool: &str) -> Option<Found> {
+pub(super) fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<ImportedOutputs> {
     let patterns = patterns(tool);
-    let find = |at: usize| fitting(patterns, &Line::of(page, at));
+    let find = |at: usize| fitting(patterns, &UnnumberedLine::of(page, at));
     let bare = |at: usize| find(at).is_some_and(|(pattern, _)| !pattern.has_figures());
     // The first of several lines without figures tells.
     if line > 0 && bare(line) && bare(line - 1) {
@@ -119,7 +122,7 @@ pub(super) fn read(page: &Page, line: usize, tool: &str) -> Option<Found> {
             return (!over).then_some(false);
         }
         let (pattern, figures) = find(at)?;
-        let known = |((name, ..), _): &&(Place, &str)| sheet.get(name).is_some();
+        let known = |((name, ..), _): &&(SheetField, &str)| sheet.get(name).is_some();
         if pattern.places.first().filter(known).is_some() {
             return None;
         }
@@ -132,7 +135,7 @@ pub(super) fn read(page: &Page, line: usize, tool: &str) -> Option<Found> {
     sheet.workload.bs = sheet.workload.bs.or(size);
     sheet.workload.runtime_s = sheet.figure(TIME).map(|time| time.value / 1e9);
     let told = sheet.way.is_some() && (sheet.get(BANDWIDTH).is_some() || sheet.get(IOPS).is_some());
-    told.then(|| Found::whole(Said::Sheets(vec![sheet]), end))
+    told.then(|| ImportedOutputs::whole(ToolReport::Sheets(vec![sheet]), end))
 }
 
 /// Of which part of a run a sheet is.
@@ -150,38 +153,38 @@ pub struct Sheet {
     pub(crate) line: usize,
     pub(crate) workload: Workload,
     /// Which way; `None` where it is no I/O but a part of something else.
-    pub(crate) way: Option<Way>,
-    pub(crate) figures: Vec<(Metric, Named)>,
-    pub(crate) percentiles: Vec<(f64, Figure)>,
+    pub(crate) way: Option<ResultDirection>,
+    pub(crate) figures: Vec<(Metric, NamedFigure)>,
+    pub(crate) percentiles: Vec<(f64, PrintedNumber)>,
     pub(crate) others: Vec<Other>,
     pub(crate) span: Span,
     /// The time of its run, where another sheet tells it.
-    pub(crate) beside: Option<Named>,
+    pub(crate) beside: Option<NamedFigure>,
     /// How many sheets right before it it is the sum of.
     pub(crate) sums: usize,
     /// Whether its figures are those of a sheet before it.
     pub(crate) repeats: bool,
-    /// [`Reading::failed`].
+    /// [`ToolResult::failed`].
     pub(crate) failed: Option<String>,
-    /// [`Reading::run`].
+    /// [`ToolResult::run`].
     pub(crate) run: Option<String>,
 }
 
 impl Sheet {
-    pub(crate) fn new(line: usize, way: Option<Way>) -> Sheet {
+    pub(crate) fn new(line: usize, way: Option<ResultDirection>) -> Sheet {
         Sheet { line, way, ..Sheet::default() }
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<Named> {
+    pub(crate) fn get(&self, name: &str) -> Option<NamedFigure> {
         self.figures.iter().map(|(_, named)| *named).chain(self.beside).find(|named| named.name == name)
     }
 
-    pub(crate) fn figure(&self, name: &str) -> Option<Figure> {
+    pub(crate) fn figure(&self, name: &str) -> Option<PrintedNumber> {
         self.get(name).map(|named| named.figure)
     }
 
     /// Notes a figure, once a name. What counts things is exact.
-    pub(crate) fn add(&mut self, metric: Metric, mut named: Named) {
+    pub(crate) fn add(&mut self, metric: Metric, mut named: NamedFigure) {
         if metric == Metric::Issued {
             named.figure = exact(named.figure.spot, named.figure.value);
         }
@@ -191,11 +194,11 @@ impl Sheet {
     }
 
     /// Takes in the figures of a line of a tool; whether it is one.
-    pub(super) fn take(&mut self, line: &Line, patterns: &[Pattern]) -> bool {
+    pub(super) fn take(&mut self, line: &UnnumberedLine, patterns: &[Pattern]) -> bool {
         fitting(patterns, line).map(|(pattern, figures)| self.note(pattern, figures)).is_some()
     }
 
-    pub(super) fn note(&mut self, pattern: &Pattern, figures: Vec<Figure>) {
+    pub(super) fn note(&mut self, pattern: &Pattern, figures: Vec<PrintedNumber>) {
         for (((name, metric, unit, scale), behind), mut figure) in pattern.places.iter().zip(figures) {
             let width = figure.high - figure.low;
             match *behind {
@@ -212,9 +215,9 @@ impl Sheet {
         for word in &pattern.beside {
             match (word.split_once('='), *word) {
                 (Some((name, value)), _) => self.ask(name, value.parse().unwrap_or(0)),
-                (_, "read") => self.way = self.way.or(Some(Way::Read)),
-                (_, "write") => self.way = self.way.or(Some(Way::Write)),
-                (_, "both") => self.way = self.way.or(Some(Way::Both)),
+                (_, "read") => self.way = self.way.or(Some(ResultDirection::Read)),
+                (_, "write") => self.way = self.way.or(Some(ResultDirection::Write)),
+                (_, "both") => self.way = self.way.or(Some(ResultDirection::Both)),
                 _ => {}
             }
         }
@@ -230,25 +233,28 @@ impl Sheet {
     }
 
     /// Some of its figures under other names, as a result of one way that repeats them.
-    pub(crate) fn part(&self, way: Way, names: &[(&str, &'static str)]) -> Sheet {
-        let renamed =
-            |(from, to): &(&str, &'static str)| Some((Metric::Other, Named { name: to, ..self.get(from)? }));
+    pub(crate) fn part(&self, way: ResultDirection, names: &[(&str, &'static str)]) -> Sheet {
+        let renamed = |(from, to): &(&str, &'static str)| {
+            Some((Metric::Other, NamedFigure { name: to, ..self.get(from)? }))
+        };
         let figures = names.iter().filter_map(renamed).collect();
         Sheet { figures, workload: self.workload.clone(), repeats: true, ..Sheet::new(self.line, Some(way)) }
     }
 
-    pub(crate) fn tell(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn tell(&self, tell: &mut dyn FnMut(OutputFigure)) {
         if self.repeats {
             return;
         }
         for (metric, named) in &self.figures {
             tell((*metric, unit(*metric, named.unit), named.figure));
         }
-        self.percentiles.iter().for_each(|(_, one)| tell((Metric::Percentile, Unit::Nanoseconds, *one)));
+        self.percentiles
+            .iter()
+            .for_each(|(_, one)| tell((Metric::Percentile, NumberUnit::Nanoseconds, *one)));
     }
 
-    pub(crate) fn reading(&self) -> Option<Reading> {
-        Some(Reading {
+    pub(crate) fn reading(&self) -> Option<ToolResult> {
+        Some(ToolResult {
             iops: self.figure(IOPS),
             bytes_per_second: self.figure(BANDWIDTH),
             ios: self.figure(IOS),
@@ -259,20 +265,20 @@ impl Sheet {
             mean_ns: self.figure(MEAN),
             percentiles_ns: self.percentiles.clone(),
             others: self.others.clone(),
-            ..Reading::new(self.line, self.workload.clone(), self.way?)
+            ..ToolResult::new(self.line, self.workload.clone(), self.way?)
         })
     }
 }
 
-fn unit(metric: Metric, printed: &str) -> Unit {
+fn unit(metric: Metric, printed: &str) -> NumberUnit {
     match (metric, printed) {
-        (_, "%") => Unit::Percent,
-        (_, "MWIPS") => Unit::Mwips,
-        (_, "/s") | (Metric::Iops, _) => Unit::PerSecond,
-        (Metric::Bandwidth, _) => Unit::BytesPerSecond,
-        (Metric::Total, _) => Unit::Bytes,
-        (Metric::Latency | Metric::Percentile | Metric::Runtime, _) => Unit::Nanoseconds,
-        (Metric::Score, _) => Unit::Bare,
-        _ => Unit::Things,
+        (_, "%") => NumberUnit::Percent,
+        (_, "MWIPS") => NumberUnit::Mwips,
+        (_, "/s") | (Metric::Iops, _) => NumberUnit::PerSecond,
+        (Metric::Bandwidth, _) => NumberUnit::BytesPerSecond,
+        (Metric::Total, _) => NumberUnit::Bytes,
+        (Metric::Latency | Metric::Percentile | Metric::Runtime, _) => NumberUnit::Nanoseconds,
+        (Metric::Score, _) => NumberUnit::Bare,
+        _ => NumberUnit::Things,
     }
 }

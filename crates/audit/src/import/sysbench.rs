@@ -2,8 +2,8 @@
 
 use super::cut::{other, size, walk};
 use super::sheet::*;
-use super::{Format, Found, Other, Way, Workload};
-use crate::page::Page;
+use super::{Format, ImportedOutputs, Other, ResultDirection, Workload};
+use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {
     name: "sysbench",
@@ -44,9 +44,9 @@ fn is_version(line: &str) -> bool {
     number() && number()
 }
 
-fn read(page: &Page, line: usize) -> Option<Found> {
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let mut sheet = Sheet::new(line, None);
-    let (mut heads, mut said, mut figures) = (Vec::<String>::new(), Asked::default(), 0);
+    let (mut heads, mut said, mut figures) = (Vec::<String>::new(), SysbenchOptions::default(), 0);
     let end = walk(page, line, STRANGE, |here, at| {
         let text = here.text.trim();
         // What comes once is of the next output where it comes again.
@@ -69,7 +69,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         // What stands behind figures of no section of this tool is somebody else's.
         (sheet.get("the execution time of a thread").is_none() || text.is_empty()).then_some(false)
     });
-    if figures < 2 { None } else { Found::sheets(results(sheet, said), end) }
+    if figures < 2 { None } else { ImportedOutputs::sheets(results(sheet, said), end) }
 }
 
 /// Lines of a running test, and bars of its histogram.
@@ -81,12 +81,12 @@ fn is_progress(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Asked {
+struct SysbenchOptions {
     operation: Option<String>,
     block: Option<u64>,
 }
 
-impl Asked {
+impl SysbenchOptions {
     fn take(&mut self, text: &str) -> bool {
         let behind = |labels: &[&str]| labels.iter().find_map(|label| text.strip_prefix(label));
         if let Some(block) = behind(&["Block size ", "block size: ", "Memory block size: "]).and_then(size) {
@@ -103,7 +103,7 @@ impl Asked {
 }
 
 /// fileio's results by way, memory's bandwidth, anything else as scores; the sheet of all figures first.
-fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
+fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
     sheet.workload = Workload {
         rw: asked.operation.as_deref().and_then(rw),
         bs: asked.block,
@@ -117,8 +117,8 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
     }
     let mut made = Vec::new();
     for (way, rate, bytes) in [
-        (Way::Read, "the reads a second", "the MiB read a second"),
-        (Way::Write, "the writes a second", "the MiB written a second"),
+        (ResultDirection::Read, "the reads a second", "the MiB read a second"),
+        (ResultDirection::Write, "the writes a second", "the MiB written a second"),
     ] {
         // Latencies of fileio are of reads, writes and fsyncs together.
         if sheet.figure(rate).is_some_and(|rate| rate.value > 0.0) {
@@ -127,9 +127,9 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
     }
     if sheet.get("the MiB moved").is_some() {
         let way = match asked.operation.as_deref() {
-            Some("write") => Way::Write,
-            Some("read") => Way::Read,
-            _ => Way::Both,
+            Some("write") => ResultDirection::Write,
+            Some("read") => ResultDirection::Read,
+            _ => ResultDirection::Both,
         };
         let events = if sheet.get("the operations").is_none() { "the rate of events" } else { "" };
         let figures = [("the MiB moved", BYTES), ("the throughput", BANDWIDTH), (events, IOPS), (MEAN, MEAN)];
@@ -147,7 +147,10 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
         // A latency of computing or of transactions is none of I/Os; `0.00` is less than is printed.
         let mean = sheet.figure(MEAN).filter(|mean| mean.value > 0.0);
         let mean = mean.map(|mean| other("mean latency", "ms", false, mean.scaled(1e-6)));
-        made.push(Sheet { others: others.into_iter().chain(mean).collect(), ..sheet.part(Way::Both, &[]) });
+        made.push(Sheet {
+            others: others.into_iter().chain(mean).collect(),
+            ..sheet.part(ResultDirection::Both, &[])
+        });
     }
     made.insert(0, sheet);
     made

@@ -1,11 +1,11 @@
 //! UnixBench 4 and 5: the list of results (`... 24052320.3 lps (10.0 s, 7 samples)`) and the tables of index values of a run. A
 //! sheet a line: of the list, of a table, of a final score, which ends its table.
 
-use super::cut::{Line, other, walk};
+use super::cut::{UnnumberedLine, other, walk};
 use super::sheet::{Sheet, named};
-use super::{Format, Found, Way, Workload};
+use super::{Format, ImportedOutputs, ResultDirection, Workload};
 use crate::claim::Metric;
-use crate::page::Page;
+use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {
     name: "UnixBench",
@@ -38,7 +38,7 @@ fn head(line: &str) -> Option<&str> {
 
 const BLANKS: usize = 3;
 
-fn read(page: &Page, line: usize) -> Option<Found> {
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (mut sheets, mut copies, mut table) = (Vec::<Sheet>::new(), None, None);
     let end = walk(page, line, BLANKS, |here, at| {
         let text = here.text.trim();
@@ -67,16 +67,16 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     let listed = sheets.iter().any(|sheet| sheet.get(LISTED).is_some());
     for sheet in &mut sheets {
         let again = listed && sheet.get(RESULT).is_some();
-        sheet.way = (!again).then_some(Way::Both);
+        sheet.way = (!again).then_some(ResultDirection::Both);
         sheet.workload.numjobs = copies;
     }
-    Found::sheets(sheets, end)
+    ImportedOutputs::sheets(sheets, end)
 }
 
 /// `Pipe Throughput   1827124.4 lps   (10.0 s, 7 samples)`, and below the head of a table `Pipe Throughput   12440.0   1827124.4
 /// 1468.7` (`---` where there is no baseline), and its score: `System Benchmarks Index Score (Partial Only)   1526.4`, in version 4
 /// `FINAL SCORE`.
-fn sheet(line: &Line, at: usize, table: Option<&str>) -> Option<Sheet> {
+fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet> {
     let (name, unit, figures) = if let Some(category) = table {
         let (title, [score]) = tail(line.text)?;
         let title = title.trim_end_matches("(Partial Only)").trim_end();

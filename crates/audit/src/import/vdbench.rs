@@ -1,12 +1,12 @@
 //! vdbench's console, summary.html and totals.html (`17:06:15.097 avg_2-6 1121791.33 4382.00 4096 ...`): a sheet a line. Its MB are
 //! MiB unless the head says `1000**2`.
 
-use super::cut::{Line, MIB, exact, size, walk};
+use super::cut::{MIB, UnnumberedLine, exact, size, walk};
 use super::sheet::*;
-use super::{Format, Found, Way, Workload};
+use super::{Format, ImportedOutputs, ResultDirection, Workload};
 use crate::claim::Metric;
-use crate::number::Figure;
-use crate::page::Page;
+use crate::number::PrintedNumber;
+use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {
     name: "vdbench",
@@ -55,7 +55,7 @@ pub(crate) const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the 
 pub(crate) const QUEUE: &str = "the queue depth";
 
 /// Heads, and what stands below.
-const COLUMNS: &[(&str, Place)] = &[
+const COLUMNS: &[(&str, SheetField)] = &[
     ("i/o rate", (IOPS, Metric::Iops, "/s", 1.0)),
     ("MB/sec", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
     ("bytes i/o", (EACH, Metric::Total, "bytes", 1.0)),
@@ -70,7 +70,7 @@ const COLUMNS: &[(&str, Place)] = &[
     ("queue depth", (QUEUE, Metric::Depth, "", 1.0)),
 ];
 
-type Columns = Vec<Option<&'static Place>>;
+type Columns = Vec<Option<&'static SheetField>>;
 
 fn columns(first: &str, second: &str) -> Columns {
     let upper = first.split_once("interval").map_or("", |(_, rest)| rest).split_whitespace();
@@ -96,7 +96,7 @@ fn columns_of(count: usize) -> Option<Columns> {
 /// Fewest columns behind the interval: of 5.00 without CPU.
 const LEAST_COLUMNS: usize = 7;
 
-fn read(page: &Page, line: usize) -> Option<Found> {
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (mut sheets, mut head, mut run) = (Vec::<Sheet>::new(), Columns::new(), Workload::default());
     let (mut megabyte, mut starts, mut date) = (MIB, 0, String::new());
     walk(page, line, BLANKS, |here, at| {
@@ -114,7 +114,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
             head.clear();
             return (starts == 1).then_some(true);
         } else if is_head(text) {
-            let below = Line::of(page, at + 1).text;
+            let below = UnnumberedLine::of(page, at + 1).text;
             let new = columns(text, below);
             if head == new && sheets.is_empty() {
                 return None;
@@ -136,11 +136,11 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     });
     results(&mut sheets);
     let last = sheets.last()?.line + 1;
-    Found::sheets(sheets, last)
+    ImportedOutputs::sheets(sheets, last)
 }
 
 /// `17:06:15.097 avg_2-6 1121791.33 ...`.
-fn row(line: &Line, at: usize, head: &Columns, megabyte: f64, run: &Workload) -> Option<Sheet> {
+fn row(line: &UnnumberedLine, at: usize, head: &Columns, megabyte: f64, run: &Workload) -> Option<Sheet> {
     let mut words = line.text[12..].split_whitespace();
     let span = span(words.next()?)?;
     let values: Vec<&str> = words.take(14).collect();
@@ -157,7 +157,7 @@ fn row(line: &Line, at: usize, head: &Columns, megabyte: f64, run: &Workload) ->
         if *name == EACH {
             // A mean: 5.04.06 cuts it off, others may round it.
             let fixed = run.bs.is_some_and(|bs| bs as f64 == figure.value);
-            let mean = Figure { high: figure.value + 1.0, ..figure };
+            let mean = PrintedNumber { high: figure.value + 1.0, ..figure };
             figure = if fixed { exact(figure.spot, figure.value) } else { mean };
         }
         sheet.add(*metric, named(name, unit, figure));
@@ -208,11 +208,11 @@ fn results(sheets: &mut [Sheet]) {
     for sheet in sheets.iter_mut().filter(|sheet| last.contains(&sheet.line)) {
         let share = sheet.figure(SHARE).map(|share| share.value);
         sheet.way = Some(match share {
-            Some(100.0) => Way::Read,
-            Some(0.0) => Way::Write,
-            _ => Way::Both,
+            Some(100.0) => ResultDirection::Read,
+            Some(0.0) => ResultDirection::Write,
+            _ => ResultDirection::Both,
         });
-        sheet.workload.rwmixread = share.filter(|_| sheet.way == Some(Way::Both));
+        sheet.workload.rwmixread = share.filter(|_| sheet.way == Some(ResultDirection::Both));
         let bytes = sheet.figure(EACH).map(|bytes| bytes.value as u64).filter(|bytes| *bytes > 0);
         sheet.workload.bs = sheet.workload.bs.or(bytes);
     }

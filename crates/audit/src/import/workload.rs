@@ -1,10 +1,10 @@
 //! What all tools' results have in common: which load, which way, how much of it a second, how long it took.
 
-use crate::number::Figure;
+use crate::number::PrintedNumber;
 
 /// Reads, writes, or both together where nothing tells them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Way {
+pub enum ResultDirection {
     Read,
     Write,
     Trim,
@@ -28,19 +28,19 @@ pub struct Workload {
 
 /// One result: one way of one job, group, virtual machine or test.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct ToolResult {
     /// Index of the line it begins at.
     pub line: usize,
     pub workload: Workload,
-    pub way: Way,
-    pub iops: Option<Figure>,
-    pub bytes_per_second: Option<Figure>,
-    pub ios: Option<Figure>,
-    pub bytes: Option<Figure>,
-    pub runtime_ns: Option<Figure>,
-    pub mean_ns: Option<Figure>,
+    pub way: ResultDirection,
+    pub iops: Option<PrintedNumber>,
+    pub bytes_per_second: Option<PrintedNumber>,
+    pub ios: Option<PrintedNumber>,
+    pub bytes: Option<PrintedNumber>,
+    pub runtime_ns: Option<PrintedNumber>,
+    pub mean_ns: Option<PrintedNumber>,
     /// Percentiles: percent, nanoseconds.
-    pub percentiles_ns: Vec<(f64, Figure)>,
+    pub percentiles_ns: Vec<(f64, PrintedNumber)>,
     /// All latencies, where they are printed: nanoseconds, count; empty where they are not.
     pub histogram_ns: Vec<(u64, u64)>,
     /// Anything else that is a result and no I/O: name, unit as printed, whether more is better, figure.
@@ -63,11 +63,11 @@ pub struct Other {
     pub unit: String,
     pub more_is_better: bool,
     /// The figure, in the unit that is printed.
-    pub figure: Figure,
+    pub figure: PrintedNumber,
 }
 
-impl Reading {
-    pub fn new(line: usize, workload: Workload, way: Way) -> Reading {
-        Reading { line, workload, way, ..Reading::default() }
+impl ToolResult {
+    pub fn new(line: usize, workload: Workload, way: ResultDirection) -> ToolResult {
+        ToolResult { line, workload, way, ..ToolResult::default() }
     }
 }

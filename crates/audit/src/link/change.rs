@@ -2,16 +2,16 @@
 //! figure. Of looser forms one accusation in six was right on pages of others.
 
 use super::words::{CHANGES, FROM, GAIN, GLUE, LOSS, OF_OTHERS, SETTINGS, TIMES, TO, is, says};
-use super::{Ends, Form, Link, Why, comparable, is_ratio};
-use crate::number::{Hedge, Quantity, Unit};
-use crate::page::Page;
+use super::{DerivedLink, Ends, LinkForm, Why, comparable, is_ratio};
+use crate::number::{Hedge, NumberUnit, Quantity};
+use crate::page::AuditedPage;
 use crate::prose::Sentence;
 
-pub(super) fn links(page: &Page, sentences: &[Sentence]) -> Vec<Link> {
+pub(super) fn links(page: &AuditedPage, sentences: &[Sentence]) -> Vec<DerivedLink> {
     sentences.iter().filter_map(|sentence| link(page.line(sentence.line), sentence)).collect()
 }
 
-fn link(line: &str, sentence: &Sentence) -> Option<Link> {
+fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
     let [one, two, three] = <[Quantity; 3]>::try_from(sentence.figures.as_slice()).ok()?;
     let (first, second, derived, is_behind) = match [one, two, three].each_ref().map(is_ratio) {
         [false, false, true] => (one, two, three, true),
@@ -39,7 +39,7 @@ fn link(line: &str, sentence: &Sentence) -> Option<Link> {
     let ends = readings.into_iter().find(Ends::holds).or_else(|| Some(meant(pairs.first()?, derived)))?;
     let of = line.get(first.figure.spot.start as usize..second.figure.spot.end as usize)?;
     let names = [String::new(), String::new()];
-    Some(Link { ends, why: Why::Told, of: format!("the change of {of}"), names })
+    Some(DerivedLink { ends, why: Why::Told, of: format!("the change of {of}"), names })
 }
 
 /// Whether the text between two figures, and the word before the first, make the second what became of it.
@@ -79,8 +79,8 @@ fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
     };
     comparable(&pair[0], &pair[1])
         && match pair[0].unit {
-            Unit::Bare => pair.iter().all(|one| one.figure.value >= 2100.0 && !is_size(one)),
-            Unit::Nanoseconds => says(sentence, TIMES),
+            NumberUnit::Bare => pair.iter().all(|one| one.figure.value >= 2100.0 && !is_size(one)),
+            NumberUnit::Nanoseconds => says(sentence, TIMES),
             unit => unit.is_rate(),
         }
 }
@@ -94,7 +94,7 @@ fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
         base: other.base,
         ..bare
     };
-    if first.unit != Unit::Bare || second.unit == Unit::Bare {
+    if first.unit != NumberUnit::Bare || second.unit == NumberUnit::Bare {
         return vec![[first, second]];
     }
     let scales = if first.scale == 1.0 { [second.scale, 1.0] } else { [1.0, 1.0] };
@@ -104,8 +104,8 @@ fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
 /// Every way in which the change can be computed: of rates the first end is the base, of times either.
 fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<Ends> {
     let ends = |form, numerator, denominator| Ends { derived, form, numerator, denominator };
-    let turned = first.unit == Unit::Nanoseconds || derived.unit == Unit::Times;
-    let forms = Form::ALL.into_iter().flat_map(|form| {
+    let turned = first.unit == NumberUnit::Nanoseconds || derived.unit == NumberUnit::Times;
+    let forms = LinkForm::ALL.into_iter().flat_map(|form| {
         let back = turned.then(|| ends(form, *first, *second));
         [Some(ends(form, *second, *first)), back].into_iter().flatten()
     });
@@ -116,9 +116,9 @@ fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<Ends> {
 fn meant([first, second]: &[Quantity; 2], derived: Quantity) -> Ends {
     let grew = second.figure.value > first.figure.value;
     let form = match (derived.unit, grew || derived.figure.value < 0.0) {
-        (Unit::Times, _) => Form::Multiple,
-        (_, true) => Form::Gain,
-        (_, false) => Form::Loss,
+        (NumberUnit::Times, _) => LinkForm::Multiple,
+        (_, true) => LinkForm::Gain,
+        (_, false) => LinkForm::Loss,
     };
     Ends { derived, form, numerator: *second, denominator: *first }
 }
@@ -155,7 +155,7 @@ mod tests {
             "IOPS went from 900 to 1.8k IOPS (100 %).",
         ] {
             assert_eq!(recomputed(sentence), [""; 0], "{sentence}");
-            let audited = crate::audit::audit(crate::page::Page::new("p", format!("{sentence}\n")));
+            let audited = crate::audit::audit(crate::page::AuditedPage::new("p", format!("{sentence}\n")));
             assert_eq!(audited.links.len(), 1, "{sentence}");
         }
     }

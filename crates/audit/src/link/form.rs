@@ -1,11 +1,11 @@
 //! How ratios are computed.
 
-use crate::number::{Interval, Unit};
+use crate::number::{Interval, NumberUnit};
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum LinkForm {
     Share,
     Loss,
     Gain,
@@ -15,33 +15,34 @@ pub enum Form {
     Multiple,
 }
 
-impl Form {
-    pub const ALL: [Form; 5] = [Form::Share, Form::Loss, Form::Gain, Form::Change, Form::Multiple];
+impl LinkForm {
+    pub const ALL: [LinkForm; 5] =
+        [LinkForm::Share, LinkForm::Loss, LinkForm::Gain, LinkForm::Change, LinkForm::Multiple];
 
     /// What operands give: percent, or times. `None` where the divisor may be nothing.
-    pub fn of(self, numerator: Interval, denominator: Interval, unit: Unit) -> Option<Interval> {
+    pub fn of(self, numerator: Interval, denominator: Interval, unit: NumberUnit) -> Option<Interval> {
         let share = numerator.over(denominator)?;
         let made = match self {
-            Form::Multiple if share.middle() < 1.0 => denominator.over(numerator)?,
-            Form::Share | Form::Multiple => share,
-            Form::Loss => Interval { low: 1.0 - share.high, high: 1.0 - share.low },
-            Form::Gain => Interval { low: share.low - 1.0, high: share.high - 1.0 },
-            Form::Change => {
+            LinkForm::Multiple if share.middle() < 1.0 => denominator.over(numerator)?,
+            LinkForm::Share | LinkForm::Multiple => share,
+            LinkForm::Loss => Interval { low: 1.0 - share.high, high: 1.0 - share.low },
+            LinkForm::Gain => Interval { low: share.low - 1.0, high: share.high - 1.0 },
+            LinkForm::Change => {
                 let [low, high] = [share.low - 1.0, share.high - 1.0].map(f64::abs);
                 let across = share.has(1.0);
                 Interval { low: if across { 0.0 } else { low.min(high) }, high: low.max(high) }
             }
         };
-        Some(if unit == Unit::Percent { made.scaled(100.0) } else { made })
+        Some(if unit == NumberUnit::Percent { made.scaled(100.0) } else { made })
     }
 
     /// The arithmetic in words: `1 - 20.4k / 25.0k`.
     pub fn words(self, numerator: &str, denominator: &str) -> String {
         match self {
-            Form::Share | Form::Multiple => format!("{numerator} / {denominator}"),
-            Form::Loss => format!("1 - {numerator} / {denominator}"),
-            Form::Gain => format!("{numerator} / {denominator} - 1"),
-            Form::Change => format!("|{numerator} / {denominator} - 1|"),
+            LinkForm::Share | LinkForm::Multiple => format!("{numerator} / {denominator}"),
+            LinkForm::Loss => format!("1 - {numerator} / {denominator}"),
+            LinkForm::Gain => format!("{numerator} / {denominator} - 1"),
+            LinkForm::Change => format!("|{numerator} / {denominator} - 1|"),
         }
     }
 }

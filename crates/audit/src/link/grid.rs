@@ -2,14 +2,14 @@
 //! identity looks at grids.
 
 use super::words::{List, lists};
-use crate::number::{Hedge, Quantity, Unit, quantities};
-use crate::page::Page;
-use crate::table::{Cell, Row, Table, units};
+use crate::number::{Hedge, NumberUnit, Quantity, quantities};
+use crate::page::AuditedPage;
+use crate::table::{PageTable, TableCell, TableRow, units};
 use std::ops::Range;
 
 /// What a column of a grid has of the cells of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum GridColumn {
     Figure,
     /// The percentage in brackets behind it, or in the row below.
     Share,
@@ -23,13 +23,13 @@ pub struct Head {
     /// Which column of the table it is of; of lines the index of the figure.
     pub source: usize,
     /// What it has of that column's cells.
-    pub slot: Slot,
+    pub slot: GridColumn,
     /// The lists of words that its text has one of.
     pub lists: List,
 }
 
 impl Head {
-    fn new(text: String, source: usize, slot: Slot) -> Head {
+    fn new(text: String, source: usize, slot: GridColumn) -> Head {
         Head { lists: lists(&text), text, source, slot }
     }
 }
@@ -53,7 +53,7 @@ pub struct Grid<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cells<'a> {
     /// In the cells of a table: of large pages most figures are, and are kept once.
-    OfTable(&'a [Row]),
+    OfTable(&'a [TableRow]),
     /// In rows of as many cells as there are columns.
     Own(Vec<Vec<Option<Quantity>>>),
 }
@@ -94,12 +94,13 @@ impl<'a> Grid<'a> {
         (0..self.cells.rows()).map(move |row| self.at(row, column))
     }
 
-    fn of_table(table: &'a Table) -> Option<Grid<'a>> {
+    fn of_table(table: &'a PageTable) -> Option<Grid<'a>> {
         let mut heads = Vec::new();
         for (source, column) in table.columns.iter().enumerate().take(MOST) {
             let cells = || table.rows.iter().filter_map(|row| row.cells[source].as_ref());
             let more = cells().map(|cell| cell.more.len()).max().unwrap_or(0);
-            let slots = [Slot::Figure, Slot::Share].into_iter().chain((0..more).map(Slot::More));
+            let slots =
+                [GridColumn::Figure, GridColumn::Share].into_iter().chain((0..more).map(GridColumn::More));
             for slot in slots.filter(|slot| cells().any(|cell| of_cell(cell, *slot).is_some())) {
                 heads.push(Head::new(column.head.clone(), source, slot));
             }
@@ -118,19 +119,19 @@ impl<'a> Grid<'a> {
     }
 }
 
-fn of_cell(cell: &Cell, slot: Slot) -> Option<&Quantity> {
+fn of_cell(cell: &TableCell, slot: GridColumn) -> Option<&Quantity> {
     match slot {
-        Slot::Figure => cell.figure.as_ref(),
-        Slot::Share => cell.share.as_deref(),
+        GridColumn::Figure => cell.figure.as_ref(),
+        GridColumn::Share => cell.share.as_deref(),
         // How far a figure strays is no second figure.
-        Slot::More(at) => cell.more.get(at).filter(|more| more.hedge != Hedge::PlusMinus),
+        GridColumn::More(at) => cell.more.get(at).filter(|more| more.hedge != Hedge::PlusMinus),
     }
 }
 
 /// The grids of a page: its tables, then what stands in lines outside them and outside outputs of tools (`taken`, in order).
-pub fn grids<'a>(page: &'a Page, tables: &'a [Table], taken: &[Range<usize>]) -> Vec<Grid<'a>> {
+pub fn grids<'a>(page: &'a AuditedPage, tables: &'a [PageTable], taken: &[Range<usize>]) -> Vec<Grid<'a>> {
     let mut grids: Vec<Grid> = tables.iter().filter_map(Grid::of_table).collect();
-    let mut run = Run::default();
+    let mut run = GridRun::default();
     let mut next = taken.iter().peekable();
     for at in 0..page.len() {
         while next.peek().is_some_and(|range| range.end <= at) {
@@ -143,24 +144,24 @@ pub fn grids<'a>(page: &'a Page, tables: &'a [Table], taken: &[Range<usize>]) ->
     grids
 }
 
-struct Line {
+struct GridLine {
     at: usize,
     figures: Vec<Quantity>,
 }
 
 #[derive(Default)]
-struct Run {
-    lines: Vec<Line>,
+struct GridRun {
+    lines: Vec<GridLine>,
     /// The last line of the run before, where it has one figure.
-    before: Option<Line>,
+    before: Option<GridLine>,
     gap: usize,
     /// The last line of words: what the run is about.
     title: String,
     next_title: String,
 }
 
-impl Run {
-    fn take<'a>(&mut self, page: &'a Page, at: usize, is_taken: bool, grids: &mut Vec<Grid<'a>>) {
+impl GridRun {
+    fn take<'a>(&mut self, page: &'a AuditedPage, at: usize, is_taken: bool, grids: &mut Vec<Grid<'a>>) {
         let text = page.line(at);
         if is_taken || is_command(text) {
             self.end(page, grids);
@@ -173,7 +174,7 @@ impl Run {
             }
             return self.pass(page, grids);
         }
-        let line = Line { at, figures };
+        let line = GridLine { at, figures };
         if self.lines.last().is_some_and(|last| !alike(last, &line)) || self.lines.len() >= MOST_ROWS {
             self.end(page, grids);
         }
@@ -186,21 +187,21 @@ impl Run {
         self.lines.push(line);
     }
 
-    fn pass<'a>(&mut self, page: &'a Page, grids: &mut Vec<Grid<'a>>) {
+    fn pass<'a>(&mut self, page: &'a AuditedPage, grids: &mut Vec<Grid<'a>>) {
         self.gap += 1;
         if self.gap > GAP {
             self.end(page, grids);
         }
     }
 
-    fn end<'a>(&mut self, page: &'a Page, grids: &mut Vec<Grid<'a>>) {
+    fn end<'a>(&mut self, page: &'a AuditedPage, grids: &mut Vec<Grid<'a>>) {
         let lines = std::mem::take(&mut self.lines);
         self.gap = 0;
         // `Output: 10.2 s`, a command, `Output: 10.9 s (6 % slower)`.
         if let (Some(before), [line]) = (self.before.take(), lines.as_slice()) {
             let near = line.at - before.at <= NEAR && line.figures.len() == 2 && alike(&before, line);
             if near && label_of(page, &before) == label_of(page, line) {
-                let pair = [before, Line { at: line.at, figures: line.figures.clone() }];
+                let pair = [before, GridLine { at: line.at, figures: line.figures.clone() }];
                 grids.push(of_lines(page, &pair, String::new()));
             }
         }
@@ -216,7 +217,7 @@ impl Run {
 fn results(at: usize, text: &str) -> Vec<Quantity> {
     let mut figures = quantities(at, text);
     let numbers = |figure: &Quantity| {
-        let plain = figure.unit == Unit::Bare && figure.scale == 1.0 && figure.decimals == 0;
+        let plain = figure.unit == NumberUnit::Bare && figure.scale == 1.0 && figure.decimals == 0;
         let behind = text.get(figure.figure.spot.end as usize..).unwrap_or("").trim_start_matches(['*', '`']);
         plain && behind.starts_with([':', '.', ')', '：', '、', '）'])
     };
@@ -234,7 +235,8 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     for figure in &mut figures {
         let start = figure.figure.spot.start as usize;
         let before = text.get(from..start).unwrap_or("").trim_end();
-        if let Some(name) = before.strip_suffix([':', '=', '：']).filter(|_| figure.unit == Unit::Bare) {
+        if let Some(name) = before.strip_suffix([':', '=', '：']).filter(|_| figure.unit == NumberUnit::Bare)
+        {
             let word = name.trim_end().rsplit([' ', ',', '[', '(', '|']).next().unwrap_or("");
             if let Some(measure) = units::of_head(word) {
                 units::give(figure, measure);
@@ -254,32 +256,32 @@ fn is_command(text: &str) -> bool {
 }
 
 /// What two lines of one shape have in common: the units of their figures but ratios, which a base has none of.
-fn alike(one: &Line, other: &Line) -> bool {
-    let units = |line: &Line| -> Vec<Unit> {
+fn alike(one: &GridLine, other: &GridLine) -> bool {
+    let units = |line: &GridLine| -> Vec<NumberUnit> {
         let units = line.figures.iter().map(|figure| figure.unit);
-        let plain: Vec<Unit> =
-            units.clone().filter(|unit| !matches!(unit, Unit::Percent | Unit::Times)).collect();
+        let plain: Vec<NumberUnit> =
+            units.clone().filter(|unit| !matches!(unit, NumberUnit::Percent | NumberUnit::Times)).collect();
         if plain.is_empty() { units.collect() } else { plain }
     };
     units(one) == units(other)
 }
 
 /// The words of a line before its first figure.
-fn label_of<'a>(page: &'a Page, line: &Line) -> &'a str {
+fn label_of<'a>(page: &'a AuditedPage, line: &GridLine) -> &'a str {
     let text = page.line(line.at);
     let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
     text.get(..end).unwrap_or("").trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
 }
 
-fn of_lines<'a>(page: &'a Page, lines: &[Line], title: String) -> Grid<'a> {
+fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Grid<'a> {
     // A column is the so manieth figure of its unit.
-    let key = |line: &Line, at: usize| {
+    let key = |line: &GridLine, at: usize| {
         let unit = line.figures[at].unit;
         (unit, line.figures[..at].iter().filter(|figure| figure.unit == unit).count())
     };
     let widest = lines.iter().max_by_key(|line| line.figures.len()).map_or(0, |line| line.at);
     let widest = lines.iter().position(|line| line.at == widest).unwrap_or(0);
-    let mut keys: Vec<(Unit, usize)> =
+    let mut keys: Vec<(NumberUnit, usize)> =
         (0..lines[widest].figures.len()).map(|at| key(&lines[widest], at)).collect();
     for line in lines {
         for at in 0..line.figures.len() {
@@ -290,7 +292,7 @@ fn of_lines<'a>(page: &'a Page, lines: &[Line], title: String) -> Grid<'a> {
         }
     }
     keys.truncate(MOST);
-    let before = |line: &Line, at: usize| -> String {
+    let before = |line: &GridLine, at: usize| -> String {
         let text = page.line(line.at);
         let from = if at == 0 { 0 } else { line.figures[at - 1].figure.spot.end as usize };
         let to = line.figures[at].figure.spot.start as usize;
@@ -310,10 +312,10 @@ fn of_lines<'a>(page: &'a Page, lines: &[Line], title: String) -> Grid<'a> {
         row
     });
     let heads = keys.iter().enumerate().map(|(source, wanted)| {
-        let of = |line: &Line| (0..line.figures.len()).find(|at| key(line, *at) == *wanted);
+        let of = |line: &GridLine| (0..line.figures.len()).find(|at| key(line, *at) == *wanted);
         let (line, at) = lines.iter().find_map(|line| Some((line, of(line)?))).unwrap_or((&lines[widest], 0));
         let text = if at == 0 && lines.len() > 1 { String::new() } else { before(line, at) };
-        Head::new(text, source, Slot::Figure)
+        Head::new(text, source, GridColumn::Figure)
     });
     let labels: Vec<&str> = lines.iter().map(|line| label_of(page, line)).collect();
     Grid {

@@ -10,26 +10,26 @@ pub(crate) mod near;
 mod ratio;
 pub mod words;
 
-use crate::number::{Base, Interval, Quantity, Unit};
-use crate::page::Page;
+use crate::number::{Base, Interval, NumberUnit, Quantity};
+use crate::page::AuditedPage;
 use crate::prose::Sentence;
 use grid::Grid;
 
-pub use form::Form;
+pub use form::LinkForm;
 pub use names::{mentions, parts};
 
 /// A derived figure and what it is computed from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ends {
     pub derived: Quantity,
-    pub form: Form,
+    pub form: LinkForm,
     pub numerator: Quantity,
     pub denominator: Quantity,
 }
 
 /// A derived figure with its operands, and what it is of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Link {
+pub struct DerivedLink {
     pub ends: Ends,
     pub why: Why,
     /// What it is of, for sentences: row and column of the table.
@@ -38,7 +38,7 @@ pub struct Link {
     pub names: [String; 2],
 }
 
-impl std::ops::Deref for Link {
+impl std::ops::Deref for DerivedLink {
     type Target = Ends;
 
     fn deref(&self) -> &Ends {
@@ -75,7 +75,7 @@ impl Ends {
 
     /// A change whose direction the form leaves open has the sign that is printed.
     fn signed(&self, given: Interval) -> Interval {
-        match self.form == Form::Change && self.derived.figure.value < 0.0 {
+        match self.form == LinkForm::Change && self.derived.figure.value < 0.0 {
             true => Interval { low: -given.high, high: -given.low },
             false => given,
         }
@@ -88,18 +88,18 @@ impl Ends {
         if self.numerator.interval().meets(self.denominator.interval()) {
             return 0.0;
         }
-        let whole = if self.derived.unit == Unit::Percent { 100.0 } else { 1.0 };
+        let whole = if self.derived.unit == NumberUnit::Percent { 100.0 } else { 1.0 };
         let printed = self.derived.interval();
         let width = ((printed.high - printed.low) + (given.high - given.low)) / whole;
         // Ratios of figures that stand side by side lie around 1: as far from it as this one is, chance is taken to be even.
         let value = self.derived.figure.value / whole;
         let apart = match self.form {
-            Form::Share | Form::Multiple => (value - 1.0).abs().min(value.abs()),
+            LinkForm::Share | LinkForm::Multiple => (value - 1.0).abs().min(value.abs()),
             _ => value.abs(),
         };
         // Of two that are far apart any change is about all: `100 %`, `-1.00`.
         let operands = self.numerator.figure.value / self.denominator.figure.value;
-        let saturated = !matches!(self.form, Form::Share | Form::Multiple) && operands < 0.05;
+        let saturated = !matches!(self.form, LinkForm::Share | LinkForm::Multiple) && operands < 0.05;
         if saturated {
             return 0.0;
         }
@@ -119,7 +119,10 @@ impl Ends {
     fn holds_of_1024(&self) -> bool {
         let [above, below] = [&self.numerator, &self.denominator];
         let prefixed = [above, below].iter().all(|one| one.base == Base::Decimal && one.scale > 1.0);
-        if !prefixed || above.scale == below.scale || !matches!(above.unit, Unit::Bare | Unit::Bytes) {
+        if !prefixed
+            || above.scale == below.scale
+            || !matches!(above.unit, NumberUnit::Bare | NumberUnit::Bytes)
+        {
             return false;
         }
         let power = ((above.scale / below.scale).log10() / 3.0).round() as i32;
@@ -133,7 +136,7 @@ impl Ends {
 }
 
 /// Every derived figure of a page whose operands are known: of its grids, and of its sentences.
-pub fn links(page: &Page, grids: &[Grid], sentences: &[Sentence]) -> Vec<Link> {
+pub fn links(page: &AuditedPage, grids: &[Grid], sentences: &[Sentence]) -> Vec<DerivedLink> {
     // What a sentence says in words goes before what its figures fit.
     let mut links = change::links(page, sentences);
     links.extend(grids.iter().flat_map(ratio::links));
@@ -143,13 +146,13 @@ pub fn links(page: &Page, grids: &[Grid], sentences: &[Sentence]) -> Vec<Link> {
 }
 
 fn is_ratio(quantity: &Quantity) -> bool {
-    matches!(quantity.unit, Unit::Percent | Unit::Times)
+    matches!(quantity.unit, NumberUnit::Percent | NumberUnit::Times)
 }
 
 /// Whether one can be divided by the other.
 pub(crate) fn comparable(left: &Quantity, right: &Quantity) -> bool {
-    let plain = |unit| if unit == Unit::PerSecond { Unit::Bare } else { unit };
-    plain(left.unit) == plain(right.unit) && left.unit != Unit::Times && right.figure.value > 0.0
+    let plain = |unit| if unit == NumberUnit::PerSecond { NumberUnit::Bare } else { unit };
+    plain(left.unit) == plain(right.unit) && left.unit != NumberUnit::Times && right.figure.value > 0.0
 }
 
 #[cfg(test)]

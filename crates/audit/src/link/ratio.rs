@@ -2,15 +2,15 @@
 //! weighed by how unlikely it is that its cells fit by chance, and by what heads say; the best one of each column is taken where it
 //! outweighs all readings that were tried.
 
-use super::grid::{Grid, Head, Slot};
+use super::grid::{Grid, GridColumn, Head};
 use super::names::said;
 use super::near;
 use super::words::{
     BASE, CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
 };
-use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions, parts};
-use crate::number::{Quantity, Unit};
-use crate::page::Spot;
+use super::{DerivedLink, Ends, LinkForm, Why, comparable, is_ratio, mentions, parts};
+use crate::number::{NumberUnit, Quantity};
+use crate::page::TextSpan;
 use rustc_hash::FxHashSet;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -31,9 +31,9 @@ const WEIGHED: usize = 500;
 const MOST_VALUES: usize = 12;
 
 /// A reading of ratios that hang together.
-struct Reading<'a> {
-    form: Form,
-    trials: Vec<Trial<'a>>,
+struct RatioReading<'a> {
+    form: LinkForm,
+    trials: Vec<RatioTrial<'a>>,
     /// Of a base in a column: the sequences and the base.
     source: Option<(usize, Base)>,
     prior: f64,
@@ -43,7 +43,7 @@ struct Reading<'a> {
 
 /// One ratio of a reading, with what its operands and itself are called: in the labels and heads of its grid.
 #[derive(Clone, Copy)]
-struct Trial<'a> {
+struct RatioTrial<'a> {
     derived: &'a Quantity,
     numerator: &'a Quantity,
     denominator: &'a Quantity,
@@ -51,13 +51,13 @@ struct Trial<'a> {
     of: usize,
 }
 
-impl Trial<'_> {
-    fn ends(&self, form: Form) -> Ends {
-        let Trial { derived, numerator, denominator, .. } = *self;
+impl RatioTrial<'_> {
+    fn ends(&self, form: LinkForm) -> Ends {
+        let RatioTrial { derived, numerator, denominator, .. } = *self;
         Ends { derived: *derived, form, numerator: *numerator, denominator: *denominator }
     }
 
-    fn spots(&self) -> [Spot; 3] {
+    fn spots(&self) -> [TextSpan; 3] {
         [self.derived, self.numerator, self.denominator].map(|one| one.figure.spot)
     }
 }
@@ -69,13 +69,13 @@ struct Weight {
     missed: usize,
 }
 
-struct Found {
+struct RatioLinks {
     weight: Weight,
-    links: Vec<Link>,
+    links: Vec<DerivedLink>,
 }
 
 /// The links of a grid, the best reading of each figure.
-pub(super) fn links(grid: &Grid) -> Vec<Link> {
+pub(super) fn links(grid: &Grid) -> Vec<DerivedLink> {
     // Most grids have no ratio.
     let says = |lists: &List| lists & (RATIO | CHANGE) != 0;
     let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷', ':', '：']))
@@ -84,7 +84,7 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     if !any || !may_compare(grid) {
         return Vec::new();
     }
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<RatioLinks> = Vec::new();
     columns(grid, &mut found);
     sequences(grid, &mut found);
     found.sort_by(|one, other| {
@@ -103,25 +103,28 @@ struct Enough {
 
 /// Weighs readings of the same figures and keeps the best, where it is enough, with the rows that were not weighed.
 fn settle<'r>(
-    mut readings: Vec<Reading<'r>>,
+    mut readings: Vec<RatioReading<'r>>,
     enough: Enough,
-    rest: impl Fn(&Reading<'r>) -> Vec<Trial<'r>>,
-    name: impl Fn(&Trial) -> (String, [String; 2]),
-    found: &mut Vec<Found>,
+    rest: impl Fn(&RatioReading<'r>) -> Vec<RatioTrial<'r>>,
+    name: impl Fn(&RatioTrial) -> (String, [String; 2]),
+    found: &mut Vec<RatioLinks>,
 ) {
     // Two ways to name one base are one reading.
     readings.sort_by(|one, other| other.prior.total_cmp(&one.prior));
     let mut seen = FxHashSet::default();
-    let figures = |one: &Reading| (one.form, one.trials.iter().map(Trial::spots).collect::<Vec<_>>());
-    let readings: Vec<&Reading> = readings.iter().filter(|reading| seen.insert(figures(reading))).collect();
+    let figures =
+        |one: &RatioReading| (one.form, one.trials.iter().map(RatioTrial::spots).collect::<Vec<_>>());
+    let readings: Vec<&RatioReading> =
+        readings.iter().filter(|reading| seen.insert(figures(reading))).collect();
     let tried = (readings.len().max(1) as f64).log2();
     let weighed = readings.into_iter().map(|reading| (weigh(reading, tried), reading));
     let proven = |weight: &Weight| {
         weight.held >= enough.held && weight.score >= enough.bits && weight.missed <= most_missed(weight.held)
     };
-    let alone = |reading: &Reading| reading.named && reading.trials.len() == 1;
-    let rank =
-        |(weight, reading): &(Weight, &Reading)| (proven(weight), alone(reading), weight.score, weight.held);
+    let alone = |reading: &RatioReading| reading.named && reading.trials.len() == 1;
+    let rank = |(weight, reading): &(Weight, &RatioReading)| {
+        (proven(weight), alone(reading), weight.score, weight.held)
+    };
     let best = weighed.max_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap_or(Ordering::Equal));
     let Some((weight, reading)) = best else { return };
     let why = match (proven(&weight), alone(reading)) {
@@ -130,12 +133,12 @@ fn settle<'r>(
         (false, true) => Why::Named,
         _ => return,
     };
-    let link = |trial: &Trial| {
+    let link = |trial: &RatioTrial| {
         let (of, names) = name(trial);
-        Link { ends: trial.ends(reading.form), why, of, names }
+        DerivedLink { ends: trial.ends(reading.form), why, of, names }
     };
     let links = reading.trials.iter().chain(&rest(reading)).map(link).collect();
-    found.push(Found { links, weight });
+    found.push(RatioLinks { links, weight });
 }
 
 /// How many cells may miss where so many hold.
@@ -143,7 +146,7 @@ fn most_missed(held: usize) -> usize {
     (held / 6).max(1)
 }
 
-fn weigh(reading: &Reading, tried: f64) -> Weight {
+fn weigh(reading: &RatioReading, tried: f64) -> Weight {
     let mut weight = Weight { score: reading.prior - tried, held: 0, missed: 0 };
     let mut roughly = 0;
     let most = most_missed(reading.trials.len());
@@ -176,7 +179,7 @@ fn weigh(reading: &Reading, tried: f64) -> Weight {
 
 /// How a column is known to be of ratios.
 #[derive(Clone, Copy, PartialEq)]
-enum Told {
+enum RatioEvidence {
     Unit,
     /// Its head has a word for ratios or changes.
     Word,
@@ -185,7 +188,7 @@ enum Told {
 }
 
 /// Whether a column is of ratios: percentages, multiples, or plain numbers under a head that says so.
-fn derived_as(grid: &Grid, column: usize) -> Option<(Unit, Told)> {
+fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)> {
     let Head { text, lists, .. } = &grid.heads[column];
     let divides = !grid.is_text && text.contains(['/', '÷', ':', '：']);
     if lists & USE != 0 && lists & RATIO == 0 && !divides {
@@ -193,13 +196,15 @@ fn derived_as(grid: &Grid, column: usize) -> Option<(Unit, Told)> {
     }
     let mut found = None;
     for figure in grid.column(column).flatten() {
-        let plain = !grid.is_text && figure.unit == Unit::Bare && figure.scale == 1.0;
+        let plain = !grid.is_text && figure.unit == NumberUnit::Bare && figure.scale == 1.0;
         let own = match figure.unit {
-            Unit::Percent | Unit::Times => (figure.unit, Told::Unit),
-            _ if plain && lists & RATIO != 0 => (Unit::Times, Told::Word),
-            _ if plain && lists & CHANGE != 0 && text.contains('%') => (Unit::Percent, Told::Word),
-            _ if plain && divides && text.contains('%') => (Unit::Percent, Told::Names),
-            _ if plain && divides => (Unit::Times, Told::Names),
+            NumberUnit::Percent | NumberUnit::Times => (figure.unit, RatioEvidence::Unit),
+            _ if plain && lists & RATIO != 0 => (NumberUnit::Times, RatioEvidence::Word),
+            _ if plain && lists & CHANGE != 0 && text.contains('%') => {
+                (NumberUnit::Percent, RatioEvidence::Word)
+            }
+            _ if plain && divides && text.contains('%') => (NumberUnit::Percent, RatioEvidence::Names),
+            _ if plain && divides => (NumberUnit::Times, RatioEvidence::Names),
             _ => return None,
         };
         // `100 %` and `1.5x` in one column are both ratios.
@@ -227,21 +232,21 @@ fn is_base(grid: &Grid, column: usize) -> bool {
         && grid
             .column(column)
             .flatten()
-            .all(|figure| figure.unit == Unit::Percent && figure.figure.value == 100.0)
+            .all(|figure| figure.unit == NumberUnit::Percent && figure.figure.value == 100.0)
 }
 
 /// A figure as a ratio, whatever its unit says.
-fn as_ratio(figure: &Quantity, unit: Unit) -> Quantity {
+fn as_ratio(figure: &Quantity, unit: NumberUnit) -> Quantity {
     if is_ratio(figure) { *figure } else { Quantity { unit, ..*figure } }
 }
 
 /// The forms that a ratio of that unit may have: percentages are changes too, multiples go either way.
-fn forms(unit: Unit) -> impl Iterator<Item = Form> {
-    let times = unit == Unit::Times;
-    Form::ALL.into_iter().filter(move |form| match form {
-        Form::Multiple => times,
-        Form::Loss | Form::Change => !times,
-        Form::Share | Form::Gain => true,
+fn forms(unit: NumberUnit) -> impl Iterator<Item = LinkForm> {
+    let times = unit == NumberUnit::Times;
+    LinkForm::ALL.into_iter().filter(move |form| match form {
+        LinkForm::Multiple => times,
+        LinkForm::Loss | LinkForm::Change => !times,
+        LinkForm::Share | LinkForm::Gain => true,
     })
 }
 
@@ -255,7 +260,7 @@ fn values(grid: &Grid, derived: usize) -> Vec<usize> {
 }
 
 /// Ratios in a column of their own, of two other columns.
-fn columns(grid: &Grid, found: &mut Vec<Found>) {
+fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     if grid.cells.rows() * grid.heads.len() < 3 {
         return;
     }
@@ -283,19 +288,19 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
                     if !trials.is_empty() {
                         let prior = prior + of_form(form, grid.heads[derived].lists);
                         let (named, source) = (named == Some(form), None);
-                        readings.push(Reading { form, trials, source, prior, named });
+                        readings.push(RatioReading { form, trials, source, prior, named });
                     }
                 }
             }
         }
         // A slash may stand for much: without the names many rows must bear it out.
         let named = readings.iter().any(|reading| reading.named);
-        if told == Told::Names && named {
+        if told == RatioEvidence::Names && named {
             readings.retain(|reading| reading.named);
         }
-        let enough = if told == Told::Names && !named { MANY } else { ENOUGH };
+        let enough = if told == RatioEvidence::Names && !named { MANY } else { ENOUGH };
         // `run 5 against run 2 (%)` is of no others.
-        let spelt = |reading: &Reading| {
+        let spelt = |reading: &RatioReading| {
             let names = reading.trials[0].names.map(|at| grid.heads[at].text.trim());
             names.iter().all(|name| !name.is_empty() && grid.heads[derived].text.contains(name))
         };
@@ -304,9 +309,10 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
             readings.iter_mut().for_each(|reading| reading.prior += 2.0);
         }
         let head = |at: usize| grid.heads[at].text.clone();
-        let name =
-            |trial: &Trial| (format!("{}, {}", grid.labels[trial.of], head(derived)), trial.names.map(head));
-        let rest = |one: &Reading| {
+        let name = |trial: &RatioTrial| {
+            (format!("{}, {}", grid.labels[trial.of], head(derived)), trial.names.map(head))
+        };
+        let rest = |one: &RatioReading| {
             trials(grid, &ratios, one.trials[0].names, &operands, one.form, WEIGHED..usize::MAX)
         };
         settle(readings, Enough { bits: enough, held: 1 }, rest, name, found);
@@ -330,25 +336,25 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], words: &[Vec<String>], val
     }
     // What stands in brackets behind a figure is rounded more than it.
     for at in of {
-        bits += if grid.heads[at].slot == Slot::Figure { 0.5 } else { -1.0 };
+        bits += if grid.heads[at].slot == GridColumn::Figure { 0.5 } else { -1.0 };
     }
     bits
 }
 
 /// As what ratio of these two a head names its column: `VM/host`, `(host - VM) / host`.
-fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<Form> {
+fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
     let Head { text, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
     let (_, divisor) = text.rsplit_once(['/', '÷', '／', ':', '：'])?;
     let both = mentions(text, above, below) && mentions(text, below, above);
     let divides = mentions(divisor, below, above) && !mentions(divisor, above, below);
-    (both && divides).then_some(if lists & LOSS != 0 { Form::Loss } else { Form::Share })
+    (both && divides).then_some(if lists & LOSS != 0 { LinkForm::Loss } else { LinkForm::Share })
 }
 
 /// What the words of a head say for a form.
-fn of_form(form: Form, lists: List) -> f64 {
-    let says = if (lists & LOSS != 0) == (form == Form::Loss) { 0.5 } else { 0.0 };
-    says - if matches!(form, Form::Change | Form::Multiple) { 0.5 } else { 0.0 }
+fn of_form(form: LinkForm, lists: List) -> f64 {
+    let says = if (lists & LOSS != 0) == (form == LinkForm::Loss) { 0.5 } else { 0.0 };
+    says - if matches!(form, LinkForm::Change | LinkForm::Multiple) { 0.5 } else { 0.0 }
 }
 
 fn trials<'a>(
@@ -356,16 +362,16 @@ fn trials<'a>(
     ratios: &'a [Option<Quantity>],
     names: [usize; 2],
     operands: &'a [Vec<Option<Quantity>>],
-    form: Form,
+    form: LinkForm,
     rows: Range<usize>,
-) -> Vec<Trial<'a>> {
+) -> Vec<RatioTrial<'a>> {
     let [above, below] = names.map(|at| operands[at].as_slice());
     // `memcpy avg` alone is of no other rows.
     let summed = grid.label_lists.iter().any(|lists| !is_of_many(*lists));
     let trial = |row: usize| {
         let (derived, numerator, denominator) =
             (ratios[row].as_ref()?, above[row].as_ref()?, below[row].as_ref()?);
-        let trial = Trial { derived, numerator, denominator, names, of: row };
+        let trial = RatioTrial { derived, numerator, denominator, names, of: row };
         // The mean of the ratios is not the ratio of the means.
         let sound = comparable(numerator, denominator)
             && (!summed || !is_of_many(grid.label_lists[row]) || trial.ends(form).holds());
@@ -398,7 +404,7 @@ fn is_of_many(lists: List) -> bool {
 
 /// A figure and its ratio to that of the base, one after the other along a column or a row.
 struct Sequence<'a> {
-    items: Vec<Item<'a>>,
+    items: Vec<RatioItem<'a>>,
     head: &'a Head,
     /// Whether ratio and figure stand in one cell.
     together: bool,
@@ -416,7 +422,7 @@ impl Sequence<'_> {
     }
 }
 
-struct Item<'a> {
+struct RatioItem<'a> {
     value: Option<Quantity>,
     ratio: Option<Quantity>,
     label: &'a str,
@@ -428,14 +434,14 @@ type Pool<'a> = Vec<Vec<Sequence<'a>>>;
 
 /// Sequences down the columns: of shares with the figures that they stand behind, pooled; of a column of ratios with each column
 /// near it.
-fn sequences(grid: &Grid, found: &mut Vec<Found>) {
-    let sequence = |value: usize, derived: usize, unit: Unit, together: bool| {
+fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
+    let sequence = |value: usize, derived: usize, unit: NumberUnit, together: bool| {
         let head = &grid.heads[derived];
         let bracket =
             grid.is_text && head.text.trim_start().starts_with(['(', '（', '[']) && value + 1 == derived;
         Sequence {
             items: (0..grid.cells.rows())
-                .map(|row| Item {
+                .map(|row| RatioItem {
                     value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
                     ratio: grid.at(row, derived).map(|figure| as_ratio(figure, unit)),
                     label: grid.labels[row],
@@ -451,10 +457,10 @@ fn sequences(grid: &Grid, found: &mut Vec<Found>) {
     let mut pooled = Vec::new();
     for (derived, head) in grid.heads.iter().enumerate() {
         let Some((unit, told)) = derived_as(grid, derived) else { continue };
-        if told == Told::Names {
+        if told == RatioEvidence::Names {
             continue;
         }
-        if head.slot != Slot::Figure {
+        if head.slot != GridColumn::Figure {
             pooled.extend(own_figure(grid, derived).map(|value| sequence(value, derived, unit, true)));
             continue;
         }
@@ -470,7 +476,7 @@ fn sequences(grid: &Grid, found: &mut Vec<Found>) {
 /// The column of the figure that a share stands behind.
 fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
     let source = grid.heads[share].source;
-    grid.heads.iter().position(|head| head.source == source && head.slot == Slot::Figure)
+    grid.heads.iter().position(|head| head.source == source && head.slot == GridColumn::Figure)
 }
 
 /// Which item is the base of another.
@@ -485,14 +491,14 @@ enum Base {
 impl Base {
     const ALL: [Base; 3] = [Base::First, Base::Marked, Base::Named];
 
-    fn of(self, items: &[Item]) -> Vec<Option<usize>> {
-        let has = |item: &Item| item.value.is_some();
+    fn of(self, items: &[RatioItem]) -> Vec<Option<usize>> {
+        let has = |item: &RatioItem| item.value.is_some();
         let alone = |at: Option<usize>| vec![at; items.len()];
         let mut bases = match self {
             Base::First => alone(items.iter().position(has)),
             Base::Named => alone(items.iter().position(|item| item.lists & BASE != 0 && has(item))),
             Base::Marked => {
-                let is = |item: &Item| has(item) && item.ratio.is_none_or(|ratio| is_whole(&ratio));
+                let is = |item: &RatioItem| has(item) && item.ratio.is_none_or(|ratio| is_whole(&ratio));
                 let (first, mut last) = (items.iter().position(is), None);
                 let mut bases = Vec::with_capacity(items.len());
                 for (at, item) in items.iter().enumerate() {
@@ -521,34 +527,34 @@ impl Base {
 
 /// `100 %`, `1.00x`, `0 %`.
 fn is_whole(ratio: &Quantity) -> bool {
-    let one = if ratio.unit == Unit::Percent { 100.0 } else { 1.0 };
+    let one = if ratio.unit == NumberUnit::Percent { 100.0 } else { 1.0 };
     ratio.figure.value == one || ratio.figure.value == 0.0
 }
 
 /// Ratios of figures to that of a base in the same column or row.
-fn bases(pool: &[Vec<Sequence>], found: &mut Vec<Found>) {
+fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
     let Some(unit) = ratio.map(|ratio| ratio.unit) else { return };
-    let name = |trial: &Trial| {
+    let name = |trial: &RatioTrial| {
         let sequence = &pool[trial.of >> 16][trial.of & 0xffff];
         let names = trial.names.map(|at| sequence.items[at].label.to_owned());
         (format!("{}, {}", names[0], sequence.head.text), names)
     };
     if let [sequences] = pool {
         if let Some(reading) = changes_in_brackets(sequences) {
-            let link = |trial: &Trial| {
+            let link = |trial: &RatioTrial| {
                 let (of, names) = name(trial);
-                Link { ends: trial.ends(reading.form), why: Why::Signed, of, names }
+                DerivedLink { ends: trial.ends(reading.form), why: Why::Signed, of, names }
             };
-            let links: Vec<Link> = reading.trials.iter().map(link).collect();
+            let links: Vec<DerivedLink> = reading.trials.iter().map(link).collect();
             let weight = Weight { score: ENOUGH, held: links.len(), missed: 0 };
-            return found.push(Found { weight, links });
+            return found.push(RatioLinks { weight, links });
         }
     }
     let mut readings = Vec::new();
     // `(0.6 %)` behind a figure of a line may be anything: `(+0.6 %)` is a change.
     let told = pool.iter().flatten().any(|one| one.is_told());
-    let of_base = |at: usize, base: Base, form: Form, rows: Range<usize>| {
+    let of_base = |at: usize, base: Base, form: LinkForm, rows: Range<usize>| {
         let mut trials = Vec::new();
         for (index, sequence) in pool[at].iter().enumerate() {
             against(sequence, base, form, at << 16 | index, rows.clone(), &mut trials);
@@ -562,7 +568,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<Found>) {
                 if !trials.is_empty() {
                     let prior = base.prior(&sequences[0]) + of_sequence(&sequences[0], form);
                     let source = Some((at, base));
-                    readings.push(Reading { form, trials, source, prior, named: false });
+                    readings.push(RatioReading { form, trials, source, prior, named: false });
                 }
             }
         }
@@ -570,7 +576,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<Found>) {
     for (at, sequences) in pool.iter().enumerate().filter(|(_, sequences)| sequences[0].together) {
         readings.extend(against_one_cell(sequences, at, unit));
     }
-    let rest = |reading: &Reading| match reading.source {
+    let rest = |reading: &RatioReading| match reading.source {
         Some((at, base)) => of_base(at, base, reading.form, WEIGHED..usize::MAX),
         None => Vec::new(),
     };
@@ -579,7 +585,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<Found>) {
 
 /// Changes in brackets behind their own figures, each of the first figure, which has none: `95,000`, `82,000 (-14%)`.
 /// Their signs or words tell what they are; half of them must hold, or two lines be of one label.
-fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<Reading<'a>> {
+fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>> {
     let mut trials = Vec::new();
     for (index, sequence) in sequences.iter().enumerate() {
         let first = sequence.items.iter().find(|item| item.value.is_some())?;
@@ -587,13 +593,13 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<Reading<'a>> {
         if !sequence.together || first.ratio.is_some() || items().any(|item| item.value.is_none()) {
             return None;
         }
-        against(sequence, Base::First, Form::Gain, index, 0..usize::MAX, &mut trials);
+        against(sequence, Base::First, LinkForm::Gain, index, 0..usize::MAX, &mut trials);
     }
-    let percents = trials.iter().all(|trial| trial.derived.unit == Unit::Percent);
+    let percents = trials.iter().all(|trial| trial.derived.unit == NumberUnit::Percent);
     let first = sequences.first().filter(|_| percents)?;
     let signed = first.head.text.trim_end().ends_with('+')
         || trials.iter().any(|trial| trial.derived.figure.value < 0.0);
-    let form = if signed { Form::Gain } else { Form::Change };
+    let form = if signed { LinkForm::Gain } else { LinkForm::Change };
     let held = trials.iter().filter(|trial| trial.ends(form).holds()).count();
     let worded = first.head.lists & (LOSS | GAIN) != 0;
     let pair = match first.items.as_slice() {
@@ -601,12 +607,13 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<Reading<'a>> {
         _ => false,
     };
     let told = (signed || worded) && held >= 1 && 2 * held >= trials.len();
-    (told || pair).then_some(Reading { form, trials, source: None, prior: 0.0, named: false })
+    (told || pair).then_some(RatioReading { form, trials, source: None, prior: 0.0, named: false })
 }
 
 /// Shares of a whole table against the one cell of it that is 100 %.
-fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: Unit) -> Vec<Reading<'a>> {
-    let whole = |item: &Item| item.ratio.is_some_and(|ratio| ratio.figure.value != 0.0 && is_whole(&ratio));
+fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: NumberUnit) -> Vec<RatioReading<'a>> {
+    let whole =
+        |item: &RatioItem| item.ratio.is_some_and(|ratio| ratio.figure.value != 0.0 && is_whole(&ratio));
     let items = || sequences.iter().flat_map(|one| &one.items);
     let cells: Vec<&Quantity> =
         items().filter(|item| whole(item)).filter_map(|item| item.value.as_ref()).take(4).collect();
@@ -618,19 +625,19 @@ fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: Unit) -> Vec
                 let (Some(numerator), Some(derived)) = (&item.value, &item.ratio) else { continue };
                 if comparable(numerator, below) && numerator.figure.spot != below.figure.spot {
                     let (names, of) = ([row, row], at << 16 | index);
-                    trials.push(Trial { derived, numerator, denominator: below, names, of });
+                    trials.push(RatioTrial { derived, numerator, denominator: below, names, of });
                 }
             }
         }
         if !trials.is_empty() {
             let prior = 3.0 + of_form(form, sequences[0].head.lists);
-            readings.push(Reading { form, trials, source: None, prior, named: false });
+            readings.push(RatioReading { form, trials, source: None, prior, named: false });
         }
     }
     readings
 }
 
-fn of_sequence(first: &Sequence, form: Form) -> f64 {
+fn of_sequence(first: &Sequence, form: LinkForm) -> f64 {
     let lists = first.head.lists;
     let tied = if first.together || lists & (RATIO | CHANGE) != 0 { 2.0 } else { 0.0 };
     // `(-12 % vs leader)`.
@@ -642,10 +649,10 @@ fn of_sequence(first: &Sequence, form: Form) -> f64 {
 fn against<'a>(
     sequence: &'a Sequence,
     base: Base,
-    form: Form,
+    form: LinkForm,
     of: usize,
     rows: Range<usize>,
-    trials: &mut Vec<Trial<'a>>,
+    trials: &mut Vec<RatioTrial<'a>>,
 ) {
     let bases = base.of(&sequence.items);
     for (at, item) in sequence.items.iter().enumerate().take(rows.end).skip(rows.start) {
@@ -653,7 +660,7 @@ fn against<'a>(
             continue;
         };
         let Some(denominator) = &sequence.items[base].value else { continue };
-        let trial = Trial { derived, numerator, denominator, names: [at, base], of };
+        let trial = RatioTrial { derived, numerator, denominator, names: [at, base], of };
         let sound = comparable(numerator, denominator) && comparable(denominator, numerator);
         if sound && (!is_of_many(item.lists) || trial.ends(form).holds()) {
             trials.push(trial);

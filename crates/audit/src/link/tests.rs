@@ -1,22 +1,22 @@
 use super::*;
 use crate::number::quantities;
-use crate::table::{Cell, Column, Row, Table};
+use crate::table::{PageTable, TableCell, TableColumn, TableRow};
 
 /// A table of texts: the first row is the head, the first column the labels.
-pub(crate) fn table(line: usize, rows: &[&[&str]]) -> Table {
+pub(crate) fn table(line: usize, rows: &[&[&str]]) -> PageTable {
     let cell = |line: usize, from: usize, text: &str| {
         let found = quantities(line, &format!("{}{text}", " ".repeat(from)));
-        let bracketed = |one: &&Quantity| one.unit == Unit::Percent && text.contains('(');
+        let bracketed = |one: &&Quantity| one.unit == NumberUnit::Percent && text.contains('(');
         let share = found.iter().find(bracketed).copied();
         let figure = found.iter().find(|one| Some(**one) != share).copied();
-        figure.map(|figure| Cell {
+        figure.map(|figure| TableCell {
             spot: figure.figure.spot,
             figure: Some(figure),
             share: share.map(Box::new),
             more: Box::default(),
         })
     };
-    let row = |(at, texts): (usize, &&[&str])| Row {
+    let row = |(at, texts): (usize, &&[&str])| TableRow {
         label: texts[0].to_owned(),
         line: line + at + 1,
         cells: texts[1..]
@@ -25,17 +25,17 @@ pub(crate) fn table(line: usize, rows: &[&[&str]]) -> Table {
             .map(|(column, text)| cell(line + at + 1, 40 * column, text))
             .collect(),
     };
-    Table {
+    PageTable {
         lines: line..line + rows.len(),
         title: None,
         corner: rows[0][0].to_owned(),
-        columns: rows[0][1..].iter().map(|head| Column { head: (*head).to_owned() }).collect(),
+        columns: rows[0][1..].iter().map(|head| TableColumn { head: (*head).to_owned() }).collect(),
         rows: rows[1..].iter().enumerate().map(row).collect(),
     }
 }
 
-fn of(tables: &[Table]) -> Vec<Link> {
-    links(&Page::new("p", ""), &grid::grids(&Page::new("p", ""), tables, &[]), &[])
+fn of(tables: &[PageTable]) -> Vec<DerivedLink> {
+    links(&AuditedPage::new("p", ""), &grid::grids(&AuditedPage::new("p", ""), tables, &[]), &[])
 }
 
 #[test]
@@ -52,9 +52,12 @@ fn a_column_of_ratios_is_linked_by_the_form_that_holds() {
     );
     let links = of(&[vm]);
     assert_eq!(links.len(), 8);
-    let wrong: Vec<&Link> = links.iter().filter(|link| !link.holds()).collect();
+    let wrong: Vec<&DerivedLink> = links.iter().filter(|link| !link.holds()).collect();
     assert_eq!(wrong.len(), 1, "{wrong:#?}");
-    assert_eq!((wrong[0].derived.figure.value, wrong[0].why, wrong[0].form), (89.3, Why::Named, Form::Share));
+    assert_eq!(
+        (wrong[0].derived.figure.value, wrong[0].why, wrong[0].form),
+        (89.3, Why::Named, LinkForm::Share)
+    );
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn one_row_is_linked_by_the_head_that_names_both() {
     );
     let links = of(&[memory]);
     assert_eq!(links.len(), 1);
-    assert_eq!((links[0].form, links[0].why), (Form::Loss, Why::Named));
+    assert_eq!((links[0].form, links[0].why), (LinkForm::Loss, Why::Named));
     assert!((links[0].central().unwrap() - 17.468).abs() < 1e-3 && !links[0].holds());
     let unnamed =
         table(0, &[&["", "a1", "b2", "share"], &["copy", "7578.348 MiB/s", "6254.520 MiB/s", "1.7%"]]);

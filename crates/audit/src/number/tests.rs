@@ -6,7 +6,7 @@ fn shown(text: &str) -> String {
     let told = |line: &str, one: &Quantity| {
         let spot = one.figure.spot;
         let printed = &line[spot.start as usize..spot.end as usize];
-        let Figure { value, low, high, .. } = one.figure;
+        let PrintedNumber { value, low, high, .. } = one.figure;
         format!("{printed}={value} ({low} to {high}) {:?} {:?}", one.unit, one.hedge)
     };
     let of = |line: &str, style: Style| -> String {
@@ -28,9 +28,9 @@ fn every_text_is_read_as_was_checked() {
 
 #[test]
 fn a_text_that_is_nothing_but_a_unit_is_read_as_one() {
-    let megabytes = Measure { unit: Unit::BytesPerSecond, scale: 1e6, base: Base::Decimal };
+    let megabytes = Measure { unit: NumberUnit::BytesPerSecond, scale: 1e6, base: Base::Decimal };
     assert_eq!(measure("МБ/с"), Some(megabytes));
-    assert_eq!(measure("K IOps").map(|read| (read.unit, read.scale)), Some((Unit::PerSecond, 1e3)));
+    assert_eq!(measure("K IOps").map(|read| (read.unit, read.scale)), Some((NumberUnit::PerSecond, 1e3)));
     assert_eq!(measure("万").map(|read| read.scale), Some(1e4));
     assert_eq!((measure("MB/s read"), measure("Read"), measure("")), (None, None, None));
 }

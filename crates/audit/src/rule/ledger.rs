@@ -4,22 +4,22 @@
 use crate::evidence::Sink;
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::sheet::Sheet;
-pub(super) use crate::import::sheet::{Named, named};
-use crate::number::{Figure, Interval, leading};
-use crate::page::{Page, Spot};
+pub(super) use crate::import::sheet::{NamedFigure, named};
+use crate::number::{Interval, PrintedNumber, leading};
+use crate::page::{AuditedPage, TextSpan};
 use crate::slip;
 use std::collections::{HashMap, HashSet};
 
 /// The figures of a relation with what the others give for each, the target first.
-type Said = Vec<(Named, Interval)>;
+type RelationFigures = Vec<(NamedFigure, Interval)>;
 
 pub(super) struct Ledger<'a> {
-    page: &'a Page,
+    page: &'a AuditedPage,
     rule: &'static str,
     /// Relations that do not hold, with their arithmetic.
-    failed: Vec<(Said, String)>,
-    held: Vec<Figure>,
-    bounded: Vec<Figure>,
+    failed: Vec<(RelationFigures, String)>,
+    held: Vec<PrintedNumber>,
+    bounded: Vec<PrintedNumber>,
 }
 
 /// What rounding to binary leaves open: nothing that is printed has as many digits.
@@ -31,13 +31,19 @@ const MOST_OPERANDS: usize = 8;
 const MOST_WORDS: usize = 4;
 
 impl<'a> Ledger<'a> {
-    pub fn new(page: &'a Page, rule: &'static str) -> Ledger<'a> {
+    pub fn new(page: &'a AuditedPage, rule: &'static str) -> Ledger<'a> {
         Ledger { page, rule, failed: Vec::new(), held: Vec::new(), bounded: Vec::new() }
     }
 
     /// Holds that `target = factor * block * product of operands to their powers (1 or -1)`, give or take the share `slack`. Operands
     /// that may be zero where they divide, and figures below zero, make it say nothing.
-    fn product(&mut self, target: Named, (factor, block): (f64, f64), operands: &[(Named, i32)], slack: f64) {
+    fn product(
+        &mut self,
+        target: NamedFigure,
+        (factor, block): (f64, f64),
+        operands: &[(NamedFigure, i32)],
+        slack: f64,
+    ) {
         let own = target.figure.interval();
         let given = product(factor * block, operands, None);
         let Some(given) = given else { return };
@@ -83,14 +89,14 @@ impl<'a> Ledger<'a> {
 
     /// Figures of a sheet that add up to another, where it has all of them.
     pub fn adds(&mut self, sheet: &Sheet, total: &str, parts: &[&str], slack: f64) {
-        let parts: Option<Vec<Named>> = parts.iter().map(|name| sheet.get(name)).collect();
+        let parts: Option<Vec<NamedFigure>> = parts.iter().map(|name| sheet.get(name)).collect();
         if let (Some(total), Some(parts)) = (sheet.get(total), parts) {
             self.sum(total, &parts, slack);
         }
     }
 
     /// Holds that `target = sum of operands`, give or take the share `slack` of the sum.
-    pub fn sum(&mut self, target: Named, operands: &[Named], slack: f64) {
+    pub fn sum(&mut self, target: NamedFigure, operands: &[NamedFigure], slack: f64) {
         if operands.is_empty() {
             return;
         }
@@ -99,7 +105,7 @@ impl<'a> Ledger<'a> {
         let wanted = target.figure.interval().wider(slack + ROUNDING);
         let mut said = vec![(target, total.wider(slack + ROUNDING))];
         said.extend(operands.iter().map(|operand| {
-            let Figure { low, high, .. } = operand.figure;
+            let PrintedNumber { low, high, .. } = operand.figure;
             let rest = Interval { low: total.low - low, high: total.high - high };
             (*operand, Interval { low: wanted.low - rest.high, high: wanted.high - rest.low })
         }));
@@ -112,13 +118,19 @@ impl<'a> Ledger<'a> {
     }
 
     /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
-    pub fn within(&mut self, target: Named, bounds: Interval, from: &[Named], by: impl FnOnce() -> String) {
+    pub fn within(
+        &mut self,
+        target: NamedFigure,
+        bounds: Interval,
+        from: &[NamedFigure],
+        by: impl FnOnce() -> String,
+    ) {
         let from = from.iter().map(|operand| (*operand, UNKNOWN));
         let said = std::iter::once((target, bounds.wider(ROUNDING))).chain(from).collect();
         self.note(said, false, |_| by());
     }
 
-    fn note(&mut self, said: Said, exact: bool, arithmetic: impl FnOnce(&Page) -> String) {
+    fn note(&mut self, said: RelationFigures, exact: bool, arithmetic: impl FnOnce(&AuditedPage) -> String) {
         let (target, expected) = said[0];
         match expected.meets(target.figure.interval()) {
             true if exact => self.held.extend(said.iter().map(|(one, _)| one.figure)),
@@ -128,7 +140,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Holds that figures do not fall, give or take the share `slack`.
-    pub fn rising(&mut self, figures: &[Named], slack: f64) {
+    pub fn rising(&mut self, figures: &[NamedFigure], slack: f64) {
         for (at, pair) in figures.windows(2).enumerate() {
             let (below, above) = (pair[0], pair[1]);
             if below.figure.low * (1.0 - slack) <= above.figure.high {
@@ -148,27 +160,27 @@ impl<'a> Ledger<'a> {
     /// Tells what holds and what does not.
     pub fn settle(self, sink: &mut Sink) {
         // How much more often a figure is of relations that fail than of such as hold.
-        let mut votes: HashMap<Spot, i64> = HashMap::new();
+        let mut votes: HashMap<TextSpan, i64> = HashMap::new();
         if !self.failed.is_empty() {
             self.held.iter().for_each(|figure| *votes.entry(figure.spot).or_default() -= 1);
         }
         for (named, _) in self.failed.iter().flat_map(|(said, _)| said) {
             *votes.entry(named.figure.spot).or_default() += 1;
         }
-        let mut told: HashSet<Spot> = HashSet::new();
+        let mut told: HashSet<TextSpan> = HashSet::new();
         for (said, arithmetic) in &self.failed {
             let blamed = self.blamed(said, &votes);
             if told.insert(said[blamed].0.figure.spot) {
                 sink.finds(self.finding(said, blamed).by(arithmetic.clone()));
             }
         }
-        let fine = |figure: &&Figure| !told.contains(&figure.spot);
+        let fine = |figure: &&PrintedNumber| !told.contains(&figure.spot);
         self.held.iter().filter(fine).for_each(|figure| sink.holds(self.rule, figure));
         self.bounded.iter().filter(fine).for_each(|figure| sink.plausible(self.rule, figure));
     }
 
     /// The figure of a failed relation that is the wrong one: what fails more often than it holds; the target of equals.
-    fn blamed(&self, said: &Said, votes: &HashMap<Spot, i64>) -> usize {
+    fn blamed(&self, said: &RelationFigures, votes: &HashMap<TextSpan, i64>) -> usize {
         let score = |at: usize| votes.get(&said[at].0.figure.spot).copied().unwrap_or_default();
         let mut best = 0;
         for (at, (named, expected)) in said.iter().enumerate().skip(1) {
@@ -181,7 +193,7 @@ impl<'a> Ledger<'a> {
         best
     }
 
-    fn finding(&self, said: &Said, blamed: usize) -> Finding {
+    fn finding(&self, said: &RelationFigures, blamed: usize) -> Finding {
         let (named, expected) = said[blamed];
         let (printed, recomputed) = (text(self.page, named), as_printed(self.page, named, expected));
         let others = || said.iter().enumerate().filter(|(at, _)| *at != blamed).map(|(_, (named, _))| named);
@@ -200,12 +212,12 @@ impl<'a> Ledger<'a> {
 }
 
 /// A figure as it is printed, with its unit.
-fn text(page: &Page, named: Named) -> String {
+fn text(page: &AuditedPage, named: NamedFigure) -> String {
     with_unit(page.quote(named.figure.spot), named.unit)
 }
 
 /// What a figure should be, in the digits and the unit that it is printed in; empty where that is open.
-fn as_printed(page: &Page, named: Named, expected: Interval) -> String {
+fn as_printed(page: &AuditedPage, named: NamedFigure, expected: Interval) -> String {
     let (middle, quote) = (expected.middle(), page.quote(named.figure.spot));
     let dotted = quote.replace(',', ".");
     let Some((value, _, decimals)) = leading(&dotted).filter(|(value, ..)| *value != 0.0) else {
@@ -223,7 +235,7 @@ fn as_printed(page: &Page, named: Named, expected: Interval) -> String {
     with_unit(&if quote.contains(',') { digits.replace('.', ",") } else { digits }, named.unit)
 }
 
-fn names<'a>(others: impl Iterator<Item = &'a Named>) -> String {
+fn names<'a>(others: impl Iterator<Item = &'a NamedFigure>) -> String {
     let mut names: Vec<&str> = Vec::new();
     others.for_each(|other| {
         if !names.contains(&other.name) {
@@ -242,10 +254,10 @@ fn with_unit(digits: &str, unit: &str) -> String {
 }
 
 /// The product of all operands but one.
-fn product(factor: f64, operands: &[(Named, i32)], but: Option<usize>) -> Option<Interval> {
+fn product(factor: f64, operands: &[(NamedFigure, i32)], but: Option<usize>) -> Option<Interval> {
     let mut all = Interval::exact(factor);
     for (_, (operand, power)) in operands.iter().enumerate().filter(|(at, _)| Some(*at) != but) {
-        let Figure { low, high, .. } = operand.figure;
+        let PrintedNumber { low, high, .. } = operand.figure;
         let one = Interval { low: low.max(0.0), high: high.max(0.0) };
         all = if *power == 1 { all.times(one) } else { all.over(one)? };
     }
@@ -253,7 +265,7 @@ fn product(factor: f64, operands: &[(Named, i32)], but: Option<usize>) -> Option
 }
 
 /// What most likely happened to a figure that should be in `expected`.
-fn slip(figure: &Figure, expected: Interval) -> Option<Slip> {
+fn slip(figure: &PrintedNumber, expected: Interval) -> Option<Slip> {
     if expected.low <= 0.0 || !expected.high.is_finite() {
         return None;
     }

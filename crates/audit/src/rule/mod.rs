@@ -11,7 +11,7 @@ mod table;
 pub(crate) mod testing;
 mod tools;
 
-use crate::evidence::{Check, Evidence, Sink};
+use crate::evidence::{Evidence, SettledFigure, Sink};
 use crate::finding::Finding;
 pub use crate::finding::{Rule, all};
 
@@ -27,7 +27,7 @@ const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
 
 /// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by
 /// one rule once.
-pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(Check)) -> Vec<Finding> {
+pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(SettledFigure)) -> Vec<Finding> {
     let mut sink = Sink::told(settles);
     CHECKS.iter().for_each(|check| check(evidence, &mut sink));
     for finding in &mut sink.findings {

@@ -3,11 +3,11 @@
 use crate::audit::audit;
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
-use crate::page::Page;
+use crate::page::AuditedPage;
 
 /// Everything that is found on a page.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
-    audit(Page::new("p", text)).findings
+    audit(AuditedPage::new("p", text)).findings
 }
 
 pub(crate) fn found(text: &str, rule: &str) -> Vec<Finding> {
@@ -26,7 +26,7 @@ fn shown(case: &str, text: &str) -> String {
     let is_asked = |one: &Finding| {
         asked.contains(&one.rule) || asked.contains(&"wrong") && one.severity <= Severity::WrongFigure
     };
-    let audited = audit(Page::new("p", text));
+    let audited = audit(AuditedPage::new("p", text));
     let held = asked.contains(&"holds").then(|| format!("{} hold\n", audited.count(Status::Holds)));
     let told = audited.findings.into_iter().filter(is_asked).map(|one| {
         let (line, severity) = (one.spot.line + 1, one.severity.word());

@@ -1,22 +1,22 @@
 //! X29: what tools print of one run, held against each other by the relations of `relations.txt`.
 
-use super::ledger::{Ledger, Named, named};
+use super::ledger::{Ledger, NamedFigure, named};
 use crate::claim::Metric;
 use crate::evidence::{Evidence, Sink};
-use crate::import::Said;
-use crate::import::iperf3::Row;
+use crate::import::ToolReport;
+use crate::import::iperf3::IperfRow;
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet, TIME};
-use crate::number::Figure;
+use crate::number::PrintedNumber;
 use std::sync::OnceLock;
 
 /// A line of `relations.txt`.
 struct Relation {
     tools: Vec<&'static str>,
-    form: Form,
+    form: ToolForm,
     slack: f64,
 }
 
-enum Form {
+enum ToolForm {
     /// A target, a factor, whether `block` is one more, figures with their powers.
     Product(&'static str, f64, bool, Vec<(&'static str, i32)>),
     Sum(&'static str, Vec<&'static str>),
@@ -35,8 +35,8 @@ fn relation(line: &'static str) -> Option<Relation> {
     let (tools, text) = line.split_once(": ")?;
     let (text, slack) = text.split_once(" ~ ").unwrap_or((text, "0"));
     let form = match text.split_once(" = ") {
-        None => Form::Order(text.split(" <= ").collect()),
-        Some((target, given)) if given.contains(" + ") => Form::Sum(target, given.split(" + ").collect()),
+        None => ToolForm::Order(text.split(" <= ").collect()),
+        Some((target, given)) if given.contains(" + ") => ToolForm::Sum(target, given.split(" + ").collect()),
         Some((target, given)) => {
             let parts = given.split(" * ").flat_map(|part| part.split(" / ").zip([1, -1]));
             let (mut factor, mut block, mut powers) = (1.0, false, Vec::new());
@@ -47,7 +47,7 @@ fn relation(line: &'static str) -> Option<Relation> {
                     Err(_) => powers.push((part, power)),
                 }
             }
-            Form::Product(target, factor, block, powers)
+            ToolForm::Product(target, factor, block, powers)
         }
     };
     Some(Relation { tools: tools.split(", ").collect(), form, slack: slack.parse().ok()? })
@@ -56,17 +56,17 @@ fn relation(line: &'static str) -> Option<Relation> {
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     for output in evidence.outputs {
         // An output in JSON has one format for all tools.
-        let printed_by = if let Said::Iperf3(_) = output.said { "iperf3" } else { output.format };
+        let printed_by = if let ToolReport::Iperf3(_) = output.said { "iperf3" } else { output.format };
         let mine = relations().iter().filter(|one| one.tools.iter().any(|tool| printed_by.starts_with(tool)));
         let mine: Vec<&Relation> = mine.collect();
         let mut ledger = Ledger::new(evidence.page, "X29");
-        if let Said::Sheets(sheets) = &output.said {
+        if let ToolReport::Sheets(sheets) = &output.said {
             for (at, sheet) in sheets.iter().enumerate().filter(|(_, sheet)| !sheet.repeats) {
                 hold(&mine, sheet, &mut ledger);
                 totals(sheet, &sheets[at - sheet.sums..at], &mut ledger);
             }
         }
-        if let Said::Iperf3(said) = &output.said {
+        if let ToolReport::Iperf3(said) = &output.said {
             let rows = said.tests.iter().flat_map(|test| test.ends.iter().chain(&test.intervals));
             rows.filter_map(of_row).for_each(|sheet| hold(&mine, &sheet, &mut ledger));
         }
@@ -77,12 +77,12 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
 fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
     for Relation { form, slack, .. } in relations {
         match form {
-            Form::Product(target, factor, block, powers) => {
+            ToolForm::Product(target, factor, block, powers) => {
                 let size = if *block { sheet.workload.bs.map(|bytes| bytes as f64) } else { Some(1.0) };
                 size.into_iter().for_each(|size| ledger.of(sheet, target, (*factor, size), powers, *slack));
             }
-            Form::Sum(target, parts) => ledger.adds(sheet, target, parts, *slack),
-            Form::Order(names) => {
+            ToolForm::Sum(target, parts) => ledger.adds(sheet, target, parts, *slack),
+            ToolForm::Order(names) => {
                 ledger.rising(&names.iter().filter_map(|name| sheet.get(name)).collect::<Vec<_>>(), 0.0);
             }
         }
@@ -90,10 +90,10 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
 }
 
 /// A row of iperf3: of its time only the ends are printed.
-fn of_row(row: &Row) -> Option<Sheet> {
+fn of_row(row: &IperfRow) -> Option<Sheet> {
     let (bytes, rate, [Some(from), Some(to)]) = (row.bytes?, row.rate?, row.time) else { return None };
     let (low, high) = (to.low - from.high, to.high - from.low);
-    let time = Figure { value: to.value - from.value, low, high, ..to }.scaled(1e9);
+    let time = PrintedNumber { value: to.value - from.value, low, high, ..to }.scaled(1e9);
     let mut sheet = Sheet::new(0, None);
     sheet.add(Metric::Total, named(BYTES, "", bytes));
     sheet.add(Metric::Bandwidth, named(BANDWIDTH, "", rate));
@@ -106,7 +106,7 @@ fn of_row(row: &Row) -> Option<Sheet> {
 /// Figures of a sheet that sums others.
 fn totals(total: &Sheet, parts: &[Sheet], ledger: &mut Ledger) {
     for name in [BYTES, IOS, BANDWIDTH, IOPS] {
-        let rows: Option<Vec<Named>> = parts.iter().map(|row| row.get(name)).collect();
+        let rows: Option<Vec<NamedFigure>> = parts.iter().map(|row| row.get(name)).collect();
         if let (Some(target), Some(rows)) = (total.get(name), rows) {
             ledger.sum(target, &rows, 0.0);
         }

@@ -1,8 +1,8 @@
 //! What a cell says: one figure, perhaps a share in brackets; or words, which are left alone.
 
-use super::{Cell, units};
-use crate::number::{self, Hedge, Quantity, Shows, Style, Unit};
-use crate::page::Spot;
+use super::{TableCell, units};
+use crate::number::{self, Hedge, NumberUnit, Quantity, Shows, Style};
+use crate::page::TextSpan;
 
 /// Longer ones are sentences.
 const LONGEST: usize = 120;
@@ -13,11 +13,11 @@ const NOTHING: &[&str] = &[
 ];
 
 /// Reads the cell whose text stands at `spot`; `None` where it says nothing.
-pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
+pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell> {
     if NOTHING.contains(&text) {
         return None;
     }
-    let mut cell = Cell { spot, figure: None, share: None, more: Box::default() };
+    let mut cell = TableCell { spot, figure: None, share: None, more: Box::default() };
     if text.len() > LONGEST || !text.bytes().any(|byte| byte.is_ascii_digit() || byte == 0xef) {
         return Some(cell);
     }
@@ -31,12 +31,12 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
     for (quantity, place) in found.into_iter().zip(places) {
         let quantity = shifted(quantity, spot);
         match place {
-            Place::Outside => outside.push(quantity),
-            Place::Bracket if quantity.unit == Unit::Percent && cell.share.is_none() => {
+            CellPosition::Outside => outside.push(quantity),
+            CellPosition::Bracket if quantity.unit == NumberUnit::Percent && cell.share.is_none() => {
                 cell.share = Some(Box::new(quantity))
             }
-            Place::Bracket => more.push(quantity),
-            Place::Note => {}
+            CellPosition::Bracket => more.push(quantity),
+            CellPosition::Note => {}
         }
     }
     match outside.as_slice() {
@@ -52,7 +52,7 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
     Some(cell)
 }
 
-fn shifted(mut quantity: Quantity, spot: Spot) -> Quantity {
+fn shifted(mut quantity: Quantity, spot: TextSpan) -> Quantity {
     quantity.figure.spot.start += spot.start;
     quantity.figure.spot.end += spot.start;
     quantity
@@ -77,7 +77,7 @@ fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
 
 /// Whether a text is a figure and nothing else, as far as words go.
 pub(super) fn is_figure(text: &str) -> bool {
-    read(Spot::default(), text, SPACES).is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
+    read(TextSpan::default(), text, SPACES).is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
 }
 
 /// Nothing but a figure stands in a cell.
@@ -94,16 +94,16 @@ pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>) -> (Style, bool) 
 }
 
 #[derive(PartialEq)]
-enum Place {
+enum CellPosition {
     Outside,
     Bracket,
     Note,
 }
 
 /// Where each quantity stands; `None` where words or digits stand besides them, so that they are no result.
-fn places(text: &str, found: &[Quantity]) -> Option<Vec<Place>> {
+fn places(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
     // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word behind a lone figure counts it.
-    let ratios = found.iter().all(|one| matches!(one.unit, Unit::Percent | Unit::Times));
+    let ratios = found.iter().all(|one| matches!(one.unit, NumberUnit::Percent | NumberUnit::Times));
     let behind = |one: &Quantity| text[one.figure.spot.end as usize..].trim();
     let word =
         |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_alphabetic() || letter == '/');
@@ -119,14 +119,14 @@ fn places(text: &str, found: &[Quantity]) -> Option<Vec<Place>> {
         let first = walk.at == 0;
         walk.to(start)?;
         // `10^6` is a power; `94%^1` has a note.
-        if quantity.unit == Unit::Bare && quantity.scale == 1.0 && text[end..].starts_with('^') {
+        if quantity.unit == NumberUnit::Bare && quantity.scale == 1.0 && text[end..].starts_with('^') {
             return None;
         }
         let note = walk.square > 0 || !first && text[..start].ends_with('^');
         places.push(match (note, walk.round) {
-            (true, _) => Place::Note,
-            (_, 0) => Place::Outside,
-            _ => Place::Bracket,
+            (true, _) => CellPosition::Note,
+            (_, 0) => CellPosition::Outside,
+            _ => CellPosition::Bracket,
         });
         walk.at = end;
     }
@@ -134,8 +134,8 @@ fn places(text: &str, found: &[Quantity]) -> Option<Vec<Place>> {
     // Words in a bracket say what its figures are.
     places
         .iter_mut()
-        .filter(|place| walk.wordy && **place == Place::Bracket)
-        .for_each(|place| *place = Place::Note);
+        .filter(|place| walk.wordy && **place == CellPosition::Bracket)
+        .for_each(|place| *place = CellPosition::Note);
     Some(places)
 }
 

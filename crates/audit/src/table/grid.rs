@@ -2,9 +2,9 @@
 //! of heads given to the cells below. Every shape of table comes through here.
 
 use super::cell;
-use super::{Cell, Column, MOST_COLUMNS, MOST_ROWS, Row, Table, units};
-use crate::number::{Hedge, Measure, Quantity, Shows, Unit, shows};
-use crate::page::{Page, Spot};
+use super::{MOST_COLUMNS, MOST_ROWS, PageTable, TableCell, TableColumn, TableRow, units};
+use crate::number::{Hedge, Measure, NumberUnit, Quantity, Shows, shows};
+use crate::page::{AuditedPage, TextSpan};
 use iotax_units::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,20 +13,20 @@ use std::ops::Range;
 pub(super) struct Grid {
     pub lines: Range<usize>,
     pub heads: Vec<Vec<String>>,
-    pub rows: Vec<Line>,
+    pub rows: Vec<RuledLine>,
 }
 
-pub(super) struct Line {
+pub(super) struct RuledLine {
     pub line: usize,
     /// Where each cell's text stands; none in rows of a log, which are only counted.
-    pub cells: Vec<Spot>,
+    pub cells: Vec<TextSpan>,
 }
 
 /// Where a piece of a line stands, without what is at its edges.
-pub(super) fn trimmed(line: usize, text: &str, bytes: Range<usize>, edge: fn(char) -> bool) -> Spot {
+pub(super) fn trimmed(line: usize, text: &str, bytes: Range<usize>, edge: fn(char) -> bool) -> TextSpan {
     let piece = text.get(bytes.clone()).unwrap_or("");
     let start = bytes.start + (piece.len() - piece.trim_start_matches(edge).len());
-    Spot::new(line, start..start.max(bytes.start + piece.trim_end_matches(edge).len()))
+    TextSpan::new(line, start..start.max(bytes.start + piece.trim_end_matches(edge).len()))
 }
 
 impl Grid {
@@ -55,19 +55,19 @@ impl Grid {
     }
 
     /// The table that it is; `None` where nothing is in it.
-    pub fn table(&self, page: &Page, title: Option<String>) -> Option<Table> {
+    pub fn table(&self, page: &AuditedPage, title: Option<String>) -> Option<PageTable> {
         let width = self.width();
         let mut heads = join_heads(&self.heads, width);
         let cells = self.cells(page, width);
         let measures: Vec<Option<Measure>> = heads.iter().map(|head| units::of_head(head)).collect();
         // Whether the first column is of labels; rates are none.
         let first = usize::from(!all_rates(&cells, *measures.first()?));
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
+        let mut rows: Vec<TableRow> = Vec::with_capacity(self.rows.len());
         for (line, mut cells) in self.rows.iter().zip(cells) {
             let label = line.cells.first().filter(|_| first == 1).map_or("", |spot| page.quote(*spot));
             cells.drain(..first);
             cells.shrink_to_fit();
-            let row = Row { label: plain(label), line: line.line, cells };
+            let row = TableRow { label: plain(label), line: line.line, cells };
             let named = first == 0 || !row.label.is_empty();
             match rows.last_mut().filter(|above| shares_of(above, &row.cells, named)) {
                 Some(above) => join(above, row),
@@ -76,26 +76,27 @@ impl Grid {
         }
         rows.iter_mut().for_each(|row| give_units(row, &measures[first..]));
         let some = rows.iter().any(|row| row.cells.iter().any(Option::is_some));
-        let columns: Vec<Column> = heads.split_off(first).into_iter().map(|head| Column { head }).collect();
+        let columns: Vec<TableColumn> =
+            heads.split_off(first).into_iter().map(|head| TableColumn { head }).collect();
         let corner = heads.pop().unwrap_or_default();
         let lines = self.lines.clone();
-        (some && !columns.is_empty()).then_some(Table { lines, title, corner, columns, rows })
+        (some && !columns.is_empty()).then_some(PageTable { lines, title, corner, columns, rows })
     }
 
     /// All cells, read in the style that their column shows. In a table with decimal commas `8.412` may be thousands:
     /// where its column does not tell, it is not read.
-    fn cells(&self, page: &Page, width: usize) -> Vec<Vec<Option<Cell>>> {
+    fn cells(&self, page: &AuditedPage, width: usize) -> Vec<Vec<Option<TableCell>>> {
         let of_column = |column: usize| {
             self.rows.iter().map(move |row| row.cells.get(column).map_or("", |spot| page.quote(*spot)))
         };
         let styles: Vec<_> = (0..width).map(|column| cell::style(of_column(column))).collect();
         let comma = styles.iter().any(|(style, _)| style.decimal_comma);
-        let read = |row: &Line, column: usize| {
+        let read = |row: &RuledLine, column: usize| {
             let spot = *row.cells.get(column)?;
             let (style, unsure) = styles[column];
             let cell = cell::read(spot, page.quote(spot), style)?;
             let open = comma && unsure && shows(page.quote(spot)) == Shows::Either;
-            let unread = Cell { spot, figure: None, share: None, more: Box::default() };
+            let unread = TableCell { spot, figure: None, share: None, more: Box::default() };
             Some(if open { unread } else { cell })
         };
         self.rows.iter().map(|row| (0..width).map(|column| read(row, column)).collect()).collect()
@@ -185,27 +186,27 @@ fn without_targets(text: &str) -> String {
 }
 
 /// Whether the first column is one of results too; `4k`, `8k`, `16k` are sizes of blocks, whatever stands above them.
-fn all_rates(rows: &[Vec<Option<Cell>>], head: Option<Measure>) -> bool {
+fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
     let size = |one: Quantity| one.scale > 1.0 && ((one.figure.value / one.scale) as u64).is_power_of_two();
-    let of_results = |unit: Unit| unit.is_rate() || unit == Unit::Percent;
+    let of_results = |unit: NumberUnit| unit.is_rate() || unit == NumberUnit::Percent;
     let rate = |one: Quantity| match one.unit {
-        Unit::Bare => !size(one) && head.is_some_and(|head| of_results(head.unit)),
+        NumberUnit::Bare => !size(one) && head.is_some_and(|head| of_results(head.unit)),
         unit => of_results(unit),
     };
-    let of_row = |row: &Vec<Option<Cell>>| row.first()?.as_ref()?.figure;
+    let of_row = |row: &Vec<Option<TableCell>>| row.first()?.as_ref()?.figure;
     !rows.is_empty() && rows.iter().all(|row| of_row(row).is_some_and(rate))
 }
 
 /// Whether cells are nothing but percentages, each below a figure that is none and has none; those of a row with a label of its
 /// own stand in brackets.
-fn shares_of(above: &Row, cells: &[Option<Cell>], named: bool) -> bool {
-    let fits = |(above, share): (&Option<Cell>, &Option<Cell>)| match (above, share) {
+fn shares_of(above: &TableRow, cells: &[Option<TableCell>], named: bool) -> bool {
+    let fits = |(above, share): (&Option<TableCell>, &Option<TableCell>)| match (above, share) {
         (_, None) => true,
-        (Some(Cell { figure: Some(figure), share: None, .. }), Some(share)) => match share.figure {
+        (Some(TableCell { figure: Some(figure), share: None, .. }), Some(share)) => match share.figure {
             None => share.share.is_some() && share.more.is_empty(),
             Some(bare) => {
                 let alone = share.share.is_none() && share.more.is_empty();
-                !named && bare.unit == Unit::Percent && figure.unit != Unit::Percent && alone
+                !named && bare.unit == NumberUnit::Percent && figure.unit != NumberUnit::Percent && alone
             }
         },
         _ => false,
@@ -213,7 +214,7 @@ fn shares_of(above: &Row, cells: &[Option<Cell>], named: bool) -> bool {
     cells.iter().any(Option::is_some) && above.cells.iter().zip(cells).all(fits)
 }
 
-fn join(above: &mut Row, row: Row) {
+fn join(above: &mut TableRow, row: TableRow) {
     for (above, share) in above.cells.iter_mut().zip(row.cells) {
         if let (Some(above), Some(share)) = (above, share) {
             above.share = share.share.or(share.figure.map(Box::new));
@@ -227,17 +228,17 @@ fn join(above: &mut Row, row: Row) {
 
 /// Gives the figures of a row the units of their heads, else that of the row's label; where both say one and they differ,
 /// neither, but for a column of percent.
-fn give_units(row: &mut Row, measures: &[Option<Measure>]) {
+fn give_units(row: &mut TableRow, measures: &[Option<Measure>]) {
     let own = units::of_head(&row.label);
     for (cell, head) in row.cells.iter_mut().zip(measures) {
         let (Some(cell), Some(measure)) = (cell, head.or(own)) else { continue };
-        if own.is_some_and(|own| own.unit != measure.unit) && measure.unit != Unit::Percent {
+        if own.is_some_and(|own| own.unit != measure.unit) && measure.unit != NumberUnit::Percent {
             continue;
         }
         let spread = cell.more.iter_mut().filter(|more| more.hedge == Hedge::PlusMinus);
-        let other = cell
-            .figure
-            .is_some_and(|figure| ![Unit::Bare, Unit::Percent, measure.unit].contains(&figure.unit));
+        let other = cell.figure.is_some_and(|figure| {
+            ![NumberUnit::Bare, NumberUnit::Percent, measure.unit].contains(&figure.unit)
+        });
         cell.figure.iter_mut().chain(spread).for_each(|quantity| units::give(quantity, measure));
         // `24.3 MB/s (5942)` under `4k (IOPS)`: the head says what stands in the bracket.
         if let ([only], true) = (&mut cell.more[..], other) {

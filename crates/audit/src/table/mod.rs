@@ -12,25 +12,25 @@ pub(crate) mod units;
 pub use cell::SPACES;
 
 use crate::number::Quantity;
-use crate::page::{Page, Spot, Unread};
+use crate::page::{AuditedPage, TextSpan, Unread};
 use grid::Grid;
 use std::ops::Range;
 
-struct Shape {
+struct TableShape {
     /// Whether a table may begin at a line, or its first row stand there. Asked of every line of every page: cheap.
     begins: fn(&str) -> bool,
-    find: fn(&Ask) -> Found,
+    find: fn(&TableQuery) -> FoundTables,
 }
 
 /// All shapes. Where two may begin at a line, the earlier is tried first.
-const ALL: &[Shape] = &[
-    Shape { begins: pipe::begins, find: pipe::find },
-    Shape { begins: spaced::begins, find: spaced::find },
-    Shape { begins: stacked::begins, find: stacked::find },
+const ALL: &[TableShape] = &[
+    TableShape { begins: pipe::begins, find: pipe::find },
+    TableShape { begins: spaced::begins, find: spaced::find },
+    TableShape { begins: stacked::begins, find: stacked::find },
 ];
 
-struct Ask<'a> {
-    page: &'a Page,
+struct TableQuery<'a> {
+    page: &'a AuditedPage,
     at: usize,
     /// Heads may stand above it, but not above this line.
     floor: usize,
@@ -39,14 +39,14 @@ struct Ask<'a> {
 }
 
 /// Tables that a shape found, and the index of the line up to which it need not be asked again.
-struct Found {
+struct FoundTables {
     grids: Vec<Grid>,
     end: usize,
 }
 
-impl Found {
-    fn none(end: usize) -> Found {
-        Found { grids: Vec::new(), end }
+impl FoundTables {
+    fn none(end: usize) -> FoundTables {
+        FoundTables { grids: Vec::new(), end }
     }
 }
 
@@ -55,33 +55,33 @@ const MOST_ROWS: usize = 10_000;
 const MOST_COLUMNS: usize = 256;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct PageTable {
     pub lines: Range<usize>,
     /// The text above it that names it: a heading, a caption, a short line.
     pub title: Option<String>,
     pub corner: String,
-    pub columns: Vec<Column>,
-    pub rows: Vec<Row>,
+    pub columns: Vec<TableColumn>,
+    pub rows: Vec<TableRow>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its head, of several lines joined by a space; the upper ones go on to the right over columns without one.
     pub head: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct TableRow {
     /// What stands before its cells; of several lines joined by a space.
     pub label: String,
     pub line: usize,
-    pub cells: Vec<Option<Cell>>,
+    pub cells: Vec<Option<TableCell>>,
 }
 
 /// A cell with something in it. A page has many, and few have more than one figure: what else they have is kept elsewhere.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    pub spot: Spot,
+pub struct TableCell {
+    pub spot: TextSpan,
     /// Its figure: the first that is no share in brackets.
     pub figure: Option<Quantity>,
     /// A share that stands in brackets behind it or in the row below: `8.40 Gbps (101%)`.
@@ -93,14 +93,14 @@ pub struct Cell {
 /// Tables, and what looked like one and was not read.
 #[derive(Debug, Default)]
 pub struct Scanned {
-    pub tables: Vec<Table>,
+    pub tables: Vec<PageTable>,
     pub unread: Vec<Unread>,
     /// Indices of the lines of those of which nothing was.
     pub refused: Vec<Range<usize>>,
 }
 
 /// The tables of a page outside the lines that are taken (outputs of tools).
-pub fn scan(page: &Page, taken: &[Range<usize>]) -> Scanned {
+pub fn scan(page: &AuditedPage, taken: &[Range<usize>]) -> Scanned {
     let mut taken: Vec<Range<usize>> = taken.to_vec();
     taken.sort_by_key(|lines| lines.start);
     taken.push(page.len()..page.len());
@@ -116,7 +116,7 @@ pub fn scan(page: &Page, taken: &[Range<usize>]) -> Scanned {
 }
 
 struct Scanner<'a> {
-    page: &'a Page,
+    page: &'a AuditedPage,
     scanned: Scanned,
     fenced: bool,
     /// Index of the line behind the last table or output.
@@ -129,7 +129,7 @@ impl Scanner<'_> {
         let (mut at, mut floor) = (from, from);
         while at < end {
             self.fence(at);
-            let next = self.ask(&Ask { page: self.page, at, floor, end }, &mut settled);
+            let next = self.ask(&TableQuery { page: self.page, at, floor, end }, &mut settled);
             if next > at {
                 (floor, self.behind) = (next, next);
                 (at + 1..next).for_each(|line| self.fence(line));
@@ -140,7 +140,7 @@ impl Scanner<'_> {
     }
 
     /// Asks every shape at a line; the line behind what was found, else that line.
-    fn ask(&mut self, ask: &Ask, settled: &mut [usize]) -> usize {
+    fn ask(&mut self, ask: &TableQuery, settled: &mut [usize]) -> usize {
         for (shape, settled) in ALL.iter().zip(settled) {
             if *settled > ask.at || !(shape.begins)(self.page.line(ask.at)) {
                 continue;

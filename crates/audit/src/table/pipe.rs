@@ -1,10 +1,10 @@
 //! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes, the boxes that databases and
 //! consoles draw.
 
-use super::grid::{Grid, Line, plain, trimmed};
-use super::{Ask, Found, MOST_ROWS, cell};
-use crate::number::{self, Unit};
-use crate::page::{Page, Spot};
+use super::grid::{Grid, RuledLine, plain, trimmed};
+use super::{FoundTables, MOST_ROWS, TableQuery, cell};
+use crate::number::{self, NumberUnit};
+use crate::page::{AuditedPage, TextSpan};
 
 const HEADS: usize = 4;
 
@@ -15,21 +15,21 @@ pub(super) fn begins(line: &str) -> bool {
 const BOXES: &[char] = &['+', '│', '┃', '║', '┌', '├', '└', '┏', '┣', '┗', '╔', '╠', '╚', '╒', '╞', '╘'];
 
 /// What a line of the run is.
-enum Kind {
+enum PipeLineKind {
     /// Cells, with whether a pipe stands before the first and behind the last.
-    Cells(Vec<Spot>, bool),
+    Cells(Vec<TextSpan>, bool),
     /// `|---|---|`: how many columns it rules; whether it is a box's.
     Rule(usize, bool),
 }
 
-struct Run<'a> {
-    page: &'a Page,
+struct PipeRun<'a> {
+    page: &'a AuditedPage,
     at: usize,
-    lines: Vec<Kind>,
+    lines: Vec<PipeLineKind>,
 }
 
-pub(super) fn find(ask: &Ask) -> Found {
-    let mut run = Run { page: ask.page, at: ask.at, lines: Vec::new() };
+pub(super) fn find(ask: &TableQuery) -> FoundTables {
+    let mut run = PipeRun { page: ask.page, at: ask.at, lines: Vec::new() };
     // Lines of the Markdown table that is open.
     let mut open = None;
     loop {
@@ -41,22 +41,22 @@ pub(super) fn find(ask: &Ask) -> Found {
         } else if let Some(lines) = &mut open {
             *lines += 1;
             // Rows of a log are only counted; one may still be the head of the next table until the line below it is known.
-            if let (true, Some(Kind::Cells(cells, _))) = (*lines > MOST_ROWS + HEADS, last) {
+            if let (true, Some(PipeLineKind::Cells(cells, _))) = (*lines > MOST_ROWS + HEADS, last) {
                 *cells = Vec::new();
             }
         }
         run.lines.push(kind);
     }
     let end = ask.at + run.lines.len().max(1);
-    Found { grids: run.grids(), end }
+    FoundTables { grids: run.grids(), end }
 }
 
 /// Whether a line is the rule below a head of as many cells, as in Markdown.
-fn begins_table(head: &Kind, rule: &Kind) -> bool {
-    matches!((head, rule), (Kind::Cells(cells, _), Kind::Rule(columns, false)) if cells.len() == *columns)
+fn begins_table(head: &PipeLineKind, rule: &PipeLineKind) -> bool {
+    matches!((head, rule), (PipeLineKind::Cells(cells, _), PipeLineKind::Rule(columns, false)) if cells.len() == *columns)
 }
 
-fn kind(page: &Page, line: usize) -> Option<Kind> {
+fn kind(page: &AuditedPage, line: usize) -> Option<PipeLineKind> {
     let text = page.line(line).trim_end();
     let start = text.len() - text.trim_start_matches([' ', '\t', '>']).len();
     let body = &text[start..];
@@ -64,14 +64,14 @@ fn kind(page: &Page, line: usize) -> Option<Kind> {
         return None;
     }
     if let Some(columns) = ruled(body) {
-        return Some(Kind::Rule(columns, !body.contains('|') || body.starts_with('+')));
+        return Some(PipeLineKind::Rule(columns, !body.contains('|') || body.starts_with('+')));
     }
     let closed = body.ends_with(PIPES);
     // ` | host | VM` of a table without outer pipes: its first cell is empty.
     let start = if start == 1 && !closed && text.starts_with(" |") { 0 } else { start };
     let boxed = closed && text[start..].starts_with(PIPES);
     let cells = split(line, text, start);
-    (cells.len() > 1 || boxed && !cells.is_empty()).then_some(Kind::Cells(cells, boxed))
+    (cells.len() > 1 || boxed && !cells.is_empty()).then_some(PipeLineKind::Cells(cells, boxed))
 }
 
 const PIPES: &[char] = &['|', '│', '┃', '║'];
@@ -94,7 +94,7 @@ fn ruled(body: &str) -> Option<usize> {
 }
 
 /// The cells of a line between unescaped pipes, each trimmed; the outer pipes bound none.
-fn split(line: usize, text: &str, start: usize) -> Vec<Spot> {
+fn split(line: usize, text: &str, start: usize) -> Vec<TextSpan> {
     let mut cells = Vec::new();
     let (mut from, mut escaped) = (start, false);
     for (at, letter) in text[start..].char_indices().map(|(at, letter)| (start + at, letter)) {
@@ -112,29 +112,29 @@ fn split(line: usize, text: &str, start: usize) -> Vec<Spot> {
     cells
 }
 
-impl Run<'_> {
-    fn cells(&self, at: usize) -> Option<&[Spot]> {
+impl PipeRun<'_> {
+    fn cells(&self, at: usize) -> Option<&[TextSpan]> {
         match self.lines.get(at)? {
-            Kind::Cells(cells, _) => Some(cells),
+            PipeLineKind::Cells(cells, _) => Some(cells),
             _ => None,
         }
     }
 
     fn boxed(&self, at: usize) -> bool {
-        matches!(self.lines[at], Kind::Cells(_, true))
+        matches!(self.lines[at], PipeLineKind::Cells(_, true))
     }
 
     fn is_below_heads(&self, at: usize) -> bool {
         let head = at.checked_sub(1).and_then(|above| self.cells(above));
-        matches!(self.lines[at], Kind::Rule(columns, _) if head.is_some_and(|head| head.len() == columns))
+        matches!(self.lines[at], PipeLineKind::Rule(columns, _) if head.is_some_and(|head| head.len() == columns))
     }
 
-    fn texts(&self, cells: &[Spot]) -> Vec<String> {
+    fn texts(&self, cells: &[TextSpan]) -> Vec<String> {
         cells.iter().map(|spot| plain(self.page.quote(*spot))).collect()
     }
 
     /// How many cells behind the first are figures.
-    fn figures(&self, cells: &[Spot]) -> usize {
+    fn figures(&self, cells: &[TextSpan]) -> usize {
         cells.iter().skip(1).filter(|spot| cell::is_figure(self.page.quote(**spot))).count()
     }
 
@@ -159,12 +159,12 @@ impl Run<'_> {
         for (at, kind) in self.lines.iter().enumerate() {
             match (kind, grids.last_mut()) {
                 _ if at < top => {}
-                (Kind::Cells(cells, _), Some(grid)) => {
+                (PipeLineKind::Cells(cells, _), Some(grid)) => {
                     let cells = cells.iter().copied().take(grid.heads[0].len()).collect();
-                    grid.rows.push(Line { line: self.at + at, cells });
+                    grid.rows.push(RuledLine { line: self.at + at, cells });
                     grid.lines.end = self.at + at + 1;
                 }
-                (Kind::Rule(_, boxed), before)
+                (PipeLineKind::Rule(_, boxed), before)
                     if self.is_below_heads(at) && !(*boxed && before.is_some()) =>
                 {
                     let Some((heads, texts)) = self.heads(top, at, *boxed) else { continue };
@@ -197,9 +197,9 @@ impl Run<'_> {
     }
 
     /// Whether a line without a head says enough: a label and results with their units.
-    fn sound_alone(&self, cells: &[Spot]) -> bool {
+    fn sound_alone(&self, cells: &[TextSpan]) -> bool {
         let unit = |text: &str| number::quantities(0, text).first().map(|one| one.unit);
-        let result = |text: &str| cell::is_figure(text) && unit(text).is_some_and(Unit::is_of_results);
+        let result = |text: &str| cell::is_figure(text) && unit(text).is_some_and(NumberUnit::is_of_results);
         let mut texts = cells.iter().map(|spot| self.page.quote(*spot));
         let label = texts.next().is_some_and(|text| !text.is_empty() && !cell::is_figure(text));
         label && texts.all(|text| text.is_empty() || result(text)) && self.figures(cells) > 0
@@ -210,8 +210,8 @@ impl Run<'_> {
         let Some(first) = self.cells(at) else { return (None, at) };
         let head = (self.figures(first) == 0).then(|| self.texts(first));
         let from = at + usize::from(head.is_some());
-        let Some(width) = self.cells(from).map(<[Spot]>::len) else { return (None, from) };
-        let mut rows: Vec<Line> = Vec::new();
+        let Some(width) = self.cells(from).map(<[TextSpan]>::len) else { return (None, from) };
+        let mut rows: Vec<RuledLine> = Vec::new();
         let (mut of_figures, mut to) = (0, from);
         while let Some(cells) = self.cells(to).filter(|cells| cells.len() == width) {
             let some = self.figures(cells) > 0;
@@ -227,7 +227,7 @@ impl Run<'_> {
                 break;
             }
             of_figures += usize::from(some);
-            rows.push(Line { line: self.at + to, cells: cells.to_vec() });
+            rows.push(RuledLine { line: self.at + to, cells: cells.to_vec() });
             to += 1;
         }
         let boxed = self.boxed(at);

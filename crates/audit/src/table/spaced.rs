@@ -1,11 +1,11 @@
 //! Cells between spaces: console tables whose columns are two spaces or a tab apart, and lines that lost their alignment, whose
 //! figures are counted from the right.
 
-use super::grid::{Grid, Line, plain};
+use super::grid::{Grid, RuledLine, plain};
 use super::title::{self, width};
-use super::{Ask, Found, cell};
+use super::{FoundTables, TableQuery, cell};
 use crate::number;
-use crate::page::{Page, Spot};
+use crate::page::{AuditedPage, TextSpan};
 use std::ops::Range;
 
 const LONGEST: usize = 400;
@@ -18,7 +18,7 @@ pub(super) fn begins(line: &str) -> bool {
     line.len() <= LONGEST && usize::from(first) + line.as_bytes().windows(2).filter(figure).count() > 1
 }
 
-pub(super) fn find(ask: &Ask) -> Found {
+pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let page = ask.page;
     // Heads stand right above, with at most a rule between.
     let rule = |line: usize| {
@@ -36,15 +36,15 @@ pub(super) fn find(ask: &Ask) -> Found {
     let head =
         top > ask.floor && above.len() <= LONGEST && worded(above) && !sentence(above) && !drawn(above);
     if !head {
-        return Found::none(ask.at + 1);
+        return FoundTables::none(ask.at + 1);
     }
     let (heads, lines) = (top - 1, ask.at..ask.end);
     let grid = aligned(page, heads, lines.clone(), ruled)
         .or_else(|looked| loose(page, heads, lines).map_err(|also| looked.max(also)));
     match grid {
-        Ok(grid) => Found { end: grid.lines.end, grids: vec![grid] },
+        Ok(grid) => FoundTables { end: grid.lines.end, grids: vec![grid] },
         // Rows that are no table below these heads are none below one of themselves.
-        Err(looked) => Found::none(ask.at + looked.max(1)),
+        Err(looked) => FoundTables::none(ask.at + looked.max(1)),
     }
 }
 
@@ -62,14 +62,14 @@ fn drawn(line: &str) -> bool {
 
 /// A word or several of a line: its bytes, and its columns of the screen.
 #[derive(Clone, Default)]
-struct Part {
+struct SpacedWord {
     bytes: Range<usize>,
     screen: Range<usize>,
 }
 
 /// The parts of a line that are at least two spaces or a tab apart.
-fn far_apart(line: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn far_apart(line: &str) -> Vec<SpacedWord> {
+    let mut parts: Vec<SpacedWord> = Vec::new();
     let (mut spaces, mut column) = (2, 0);
     for (at, letter) in line.char_indices() {
         let (right, end) = (column + width(letter), at + letter.len_utf8());
@@ -79,7 +79,7 @@ fn far_apart(line: &str) -> Vec<Part> {
             _ => {
                 match parts.last_mut().filter(|_| spaces < 2) {
                     Some(part) => (part.bytes.end, part.screen.end) = (end, right),
-                    None => parts.push(Part { bytes: at..end, screen: column..right }),
+                    None => parts.push(SpacedWord { bytes: at..end, screen: column..right }),
                 }
                 spaces = 0;
             }
@@ -91,7 +91,7 @@ fn far_apart(line: &str) -> Vec<Part> {
 
 /// Columns that stand below each other: every line has as many parts as the heads, or one more where the corner is empty; else
 /// how many lines were looked at.
-fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> Result<Grid, usize> {
+fn aligned(page: &AuditedPage, heads: usize, lines: Range<usize>, ruled: bool) -> Result<Grid, usize> {
     let above = page.line(heads);
     let parts = far_apart(above);
     let first = far_apart(page.line(lines.start)).len();
@@ -102,13 +102,13 @@ fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> Resul
     if first < 2 || parts.len() < 2 && !ruled || !parts.iter().all(|part| names(&above[part.bytes.clone()])) {
         return Err(0);
     }
-    let mut rows: Vec<Line> = Vec::new();
+    let mut rows: Vec<RuledLine> = Vec::new();
     let mut full = vec![true; first];
     for line in lines {
         let text = page.line(line);
         let cells = if text.len() > LONGEST { Vec::new() } else { far_apart(text) };
         // A cell stands below its head: they have a column in common, or their ends are one.
-        let below = |(head, cell): (&Part, &Part)| {
+        let below = |(head, cell): (&SpacedWord, &SpacedWord)| {
             cell.screen.start < head.screen.end + 2 && head.screen.start < cell.screen.end + 2
         };
         let fits = cells.len() == first && !drawn(text) && parts.iter().zip(&cells[lost..]).all(below);
@@ -119,7 +119,10 @@ fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> Resul
             let text = &text[cell.bytes.clone()];
             *full &= cell::is_figure(text) || matches!(text, "-" | "n/a" | "N/A");
         }
-        rows.push(Line { line, cells: cells.into_iter().map(|cell| Spot::new(line, cell.bytes)).collect() });
+        rows.push(RuledLine {
+            line,
+            cells: cells.into_iter().map(|cell| TextSpan::new(line, cell.bytes)).collect(),
+        });
     }
     let figures = full.iter().skip(1).any(|full| *full);
     if rows.len() < 2 || !figures || rows.iter().any(|row| setting(page.quote(row.cells[0]))) {
@@ -128,7 +131,7 @@ fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> Resul
     Ok(grid(above, heads, &parts, lost, rows))
 }
 
-fn grid(above: &str, heads: usize, parts: &[Part], lost: usize, rows: Vec<Line>) -> Grid {
+fn grid(above: &str, heads: usize, parts: &[SpacedWord], lost: usize, rows: Vec<RuledLine>) -> Grid {
     let mut line = vec![String::new(); lost];
     line.extend(parts.iter().map(|part| plain(&above[part.bytes.clone()])));
     let end = rows.last().map_or(heads, |row| row.line) + 1;
@@ -149,13 +152,13 @@ fn sentence(line: &str) -> bool {
 }
 
 /// Lines of a label and figures below as many heads, a word each: `读取 (Read) 写入 (Write)`; else how many lines were looked at.
-fn loose(page: &Page, heads: usize, lines: Range<usize>) -> Result<Grid, usize> {
+fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, usize> {
     let above = page.line(heads);
     let parts = words(above);
     if parts.len() < 2 || !parts.iter().all(|part| names(&above[part.bytes.clone()])) {
         return Err(0);
     }
-    let mut rows: Vec<Line> = Vec::new();
+    let mut rows: Vec<RuledLine> = Vec::new();
     let mut count = 0;
     for line in lines.take_while(|line| begins(page.line(*line))) {
         let text = page.line(line);
@@ -170,9 +173,9 @@ fn loose(page: &Page, heads: usize, lines: Range<usize>) -> Result<Grid, usize> 
         }
         count = behind;
         let figures = cells.into_iter().skip(last + 1).map(|part| part.bytes);
-        rows.push(Line {
+        rows.push(RuledLine {
             line,
-            cells: std::iter::once(label).chain(figures).map(|bytes| Spot::new(line, bytes)).collect(),
+            cells: std::iter::once(label).chain(figures).map(|bytes| TextSpan::new(line, bytes)).collect(),
         });
     }
     match (count + 1).checked_sub(parts.len()) {
@@ -182,8 +185,8 @@ fn loose(page: &Page, heads: usize, lines: Range<usize>) -> Result<Grid, usize> 
 }
 
 /// The words of a line; what stands in brackets goes with the word before it.
-fn words(line: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn words(line: &str) -> Vec<SpacedWord> {
+    let mut parts: Vec<SpacedWord> = Vec::new();
     let (mut space, mut depth) = (true, 0usize);
     for (at, letter) in line.char_indices() {
         if letter.is_whitespace() && depth == 0 {
@@ -193,7 +196,7 @@ fn words(line: &str) -> Vec<Part> {
         let (open, end) = (matches!(letter, '(' | '（' | '['), at + letter.len_utf8());
         match parts.last_mut().filter(|_| !space || open) {
             Some(part) => part.bytes.end = end,
-            None => parts.push(Part { bytes: at..end, ..Part::default() }),
+            None => parts.push(SpacedWord { bytes: at..end, ..SpacedWord::default() }),
         }
         space = false;
         depth = match letter {
@@ -205,9 +208,9 @@ fn words(line: &str) -> Vec<Part> {
 }
 
 /// The same of a row: a unit goes with the number before it.
-fn figures(line: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    let number = |part: &&mut Part| {
+fn figures(line: &str) -> Vec<SpacedWord> {
+    let mut parts: Vec<SpacedWord> = Vec::new();
+    let number = |part: &&mut SpacedWord| {
         line[part.bytes.clone()].bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',')
     };
     for part in words(line) {

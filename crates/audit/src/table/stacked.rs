@@ -1,10 +1,10 @@
 //! One cell a line, blank lines between, as pages that lost their tables have it: how many columns there are is found from the
 //! regularity of which lines hold figures.
 
-use super::grid::{Grid, Line, plain, trimmed};
+use super::grid::{Grid, RuledLine, plain, trimmed};
 use super::title::wide;
-use super::{Ask, Found, cell};
-use crate::page::Page;
+use super::{FoundTables, TableQuery, cell};
+use crate::page::AuditedPage;
 
 const LONGEST: usize = 160;
 /// Blank lines between two cells.
@@ -17,11 +17,11 @@ pub(super) fn begins(line: &str) -> bool {
 }
 
 /// Its first figure is where it is looked for: behind a label, before further figures.
-pub(super) fn find(ask: &Ask) -> Found {
+pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let figure = |line: &usize| cell::is_figure(text(ask.page, *line));
     let first = ask.at > ask.floor && text(ask.page, ask.at - 1).is_empty() && figure(&ask.at);
     let label = first.then(|| before(ask, ask.at)).flatten().filter(|label| !figure(label));
-    let Some(label) = label else { return Found::none(ask.at + 1) };
+    let Some(label) = label else { return FoundTables::none(ask.at + 1) };
     // The lines of rows, that of the label first.
     let mut rows: Vec<Vec<usize>> = Vec::new();
     let (mut next, mut end) = (Some(label), ask.at + 1);
@@ -42,38 +42,38 @@ pub(super) fn find(ask: &Ask) -> Found {
     let heads =
         (rows.len() > 1 && alike(ask.page, &rows)).then(|| heads(ask, label, rows[0].len())).flatten();
     let grid = heads.map(|heads| grid(ask.page, &heads, &rows, end));
-    Found { grids: grid.into_iter().collect(), end }
+    FoundTables { grids: grid.into_iter().collect(), end }
 }
 
-fn text(page: &Page, line: usize) -> &str {
+fn text(page: &AuditedPage, line: usize) -> &str {
     page.line(line).trim()
 }
 
 /// The line of the cell before that of a line: blank lines between, and nothing longer.
-fn before(ask: &Ask, line: usize) -> Option<usize> {
+fn before(ask: &TableQuery, line: usize) -> Option<usize> {
     let low = line.saturating_sub(BLANK + 1).max(ask.floor);
     let found = (low..line).rev().find(|at| !text(ask.page, *at).is_empty())?;
     (found + 1 < line && short(ask.page, found)).then_some(found)
 }
 
-fn after(ask: &Ask, line: usize) -> Option<usize> {
+fn after(ask: &TableQuery, line: usize) -> Option<usize> {
     let high = (line + BLANK + 2).min(ask.end);
     let found = (line + 1..high).find(|at| !text(ask.page, *at).is_empty())?;
     (found > line + 1 && short(ask.page, found)).then_some(found)
 }
 
-fn short(page: &Page, line: usize) -> bool {
+fn short(page: &AuditedPage, line: usize) -> bool {
     page.line(line).len() <= LONGEST && !text(page, line).starts_with(['#', '•', '*', '-', '>', '|', '`'])
 }
 
 /// Whether each position has percentages in all rows or in none.
-fn alike(page: &Page, rows: &[Vec<usize>]) -> bool {
+fn alike(page: &AuditedPage, rows: &[Vec<usize>]) -> bool {
     let percent = |line: &usize| text(page, *line).ends_with(['%', '％']);
     rows.iter().all(|row| row.iter().skip(1).map(percent).eq(rows[0].iter().skip(1).map(percent)))
 }
 
 /// The lines of heads above the first label: as many as there are columns, that of the corner first if it has one.
-fn heads(ask: &Ask, label: usize, columns: usize) -> Option<Vec<Option<usize>>> {
+fn heads(ask: &TableQuery, label: usize, columns: usize) -> Option<Vec<Option<usize>>> {
     let mut lines = vec![label];
     for _ in 1..columns {
         let at = before(ask, lines[0]).filter(|at| !cell::is_figure(text(ask.page, *at)))?;
@@ -91,13 +91,13 @@ fn heads(ask: &Ask, label: usize, columns: usize) -> Option<Vec<Option<usize>>> 
     Some(std::iter::once(corner).chain(lines.into_iter().map(Some)).collect())
 }
 
-fn grid(page: &Page, heads: &[Option<usize>], rows: &[Vec<usize>], end: usize) -> Grid {
+fn grid(page: &AuditedPage, heads: &[Option<usize>], rows: &[Vec<usize>], end: usize) -> Grid {
     let head = |line: &Option<usize>| line.map_or_else(String::new, |line| plain(page.line(line)));
     let spot = |line: &usize| {
         let text = page.line(*line);
         trimmed(*line, text, 0..text.len(), char::is_whitespace)
     };
-    let line = |row: &Vec<usize>| Line { line: row[0], cells: row.iter().map(spot).collect() };
+    let line = |row: &Vec<usize>| RuledLine { line: row[0], cells: row.iter().map(spot).collect() };
     let first = heads.iter().flatten().next().copied().unwrap_or(rows[0][0]);
     let heads = vec![heads.iter().map(head).collect()];
     Grid { lines: first..end, heads, rows: rows.iter().map(line).collect() }

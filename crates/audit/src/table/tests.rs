@@ -1,27 +1,27 @@
 use super::*;
 
-fn tables(text: &str) -> Vec<Table> {
-    scan(&Page::new("p", text), &[]).tables
+fn tables(text: &str) -> Vec<PageTable> {
+    scan(&AuditedPage::new("p", text), &[]).tables
 }
 
 /// What is read of a text: of each table its title and lines, its heads, its rows with every figure as it stands there and as it
 /// is meant (a share in brackets, further ones behind `+`); then what is not read.
 fn shown(text: &str) -> String {
-    let page = Page::new("p", text);
+    let page = AuditedPage::new("p", text);
     let scanned = scan(&page, &[]);
     let value =
         |one: &Quantity| format!("{}={} {:?}", page.quote(one.figure.spot), one.figure.value, one.unit);
-    let cell = |cell: &Option<Cell>| {
+    let cell = |cell: &Option<TableCell>| {
         let Some(cell) = cell else { return "-".into() };
         let share = cell.share.iter().map(|share| format!(" ({})", value(share)));
         let more = cell.more.iter().map(|more| format!(" +{}", value(more)));
         let first = cell.figure.map_or_else(|| format!("\"{}\"", page.quote(cell.spot)), |one| value(&one));
         std::iter::once(first).chain(share).chain(more).collect::<String>()
     };
-    let table = |table: &Table| {
+    let table = |table: &PageTable| {
         let heads = table.columns.iter().map(|column| format!(" | {}", column.head));
         let heads: String = std::iter::once(table.corner.clone()).chain(heads).collect();
-        let row = |row: &Row| {
+        let row = |row: &TableRow| {
             let cells: Vec<String> = row.cells.iter().map(cell).collect();
             format!("{} {} | {}\n", page.number(row.line), row.label, cells.join(" | "))
         };
@@ -46,7 +46,7 @@ fn every_text_is_read_as_was_checked() {
 fn taken_lines_are_not_read() {
     let text = "## Case\n```\n| a | b |\n|---|---|\n| x | 5 |\n```\n";
     for taken in [2..5, 3..4] {
-        assert!(scan(&Page::new("p", text), &[taken]).tables.is_empty());
+        assert!(scan(&AuditedPage::new("p", text), &[taken]).tables.is_empty());
     }
 }
 
@@ -56,7 +56,7 @@ fn a_log_is_refused_in_plain_words_and_ends_where_the_next_table_begins() {
     let log = format!("| time | IOPS |\n|---|---|\n{}", "| 4k | 123 |\n".repeat(rows));
     let next = "| job | IOPS |\n|---|---|\n| a | 7 |\n| b | 8 |\n";
     for (between, first) in [("", 2 + rows), ("|---|---|---|\n", 3 + rows), ("\ntext\n\n", 5 + rows)] {
-        let scanned = scan(&Page::new("p", format!("{log}{between}{next}")), &[]);
+        let scanned = scan(&AuditedPage::new("p", format!("{log}{between}{next}")), &[]);
         let Unread { line, last, why } = &scanned.unread[0];
         assert_eq!(
             why,
@@ -68,16 +68,16 @@ fn a_log_is_refused_in_plain_words_and_ends_where_the_next_table_begins() {
         assert_eq!(scanned.tables[0].rows.len(), 2);
     }
     let ragged = format!("|{}\n|{}\n{}", " a |".repeat(200), "---|".repeat(200), "| b |\n".repeat(9_000));
-    assert!(scan(&Page::new("p", ragged), &[]).unread[0].why.contains("shorter"));
+    assert!(scan(&AuditedPage::new("p", ragged), &[]).unread[0].why.contains("shorter"));
     let wide = format!("|{}\n|{}\n|{}\n", " a |".repeat(300), "---|".repeat(300), " 5 |".repeat(300));
-    assert!(scan(&Page::new("p", wide), &[]).unread[0].why.contains("300 columns"));
+    assert!(scan(&AuditedPage::new("p", wide), &[]).unread[0].why.contains("300 columns"));
 }
 
 #[test]
 fn nobody_reads_the_lines_of_a_log() {
     let row = "| it is 20 % faster on a Samsung SSD 990 PRO than before, with 4k reads | 123\n";
     let text = format!("a | IOPS\n---|---\n{}\nIt is 20 % faster.\n", row.repeat(MOST_ROWS + 1));
-    let audited = crate::audit::audit(Page::new("p", text));
+    let audited = crate::audit::audit(AuditedPage::new("p", text));
     assert!(audited.unread[0].why.contains("is a log"));
     let lines: Vec<usize> = audited.claims.iter().map(|claim| claim.spot.index()).collect();
     assert_eq!(lines, [MOST_ROWS + 4]);

@@ -1,6 +1,6 @@
 //! What names a table: the heading, caption or short line above it.
 
-use crate::page::Page;
+use crate::page::AuditedPage;
 use unicode_width::UnicodeWidthChar;
 
 const LOOKED_AT: usize = 60;
@@ -9,7 +9,7 @@ const SHORT: usize = 72;
 
 /// The text above line `at` that names what stands there: a short line not above `floor`, or a heading. `fenced`: it stands in a block of
 /// code.
-pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Option<String> {
+pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -> Option<String> {
     let (mut lead, mut prose, mut code, mut own) = (None, false, false, fenced);
     for index in (at.saturating_sub(LOOKED_AT)..at).rev() {
         let line = page.line(index).trim();

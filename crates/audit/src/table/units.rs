@@ -1,6 +1,6 @@
 //! Units in heads and labels: `МБ/с`, `Throughput (MB/s)`, `Скорость, МБ/с`, `Read IOPS`, `IOPS (k)`.
 
-use crate::number::{Base, Measure, Quantity, Unit, cyrillic, measure};
+use crate::number::{Base, Measure, NumberUnit, Quantity, cyrillic, measure};
 
 /// The unit that a head says its cells have; `None` where it says none, or what is not understood.
 pub(crate) fn of_head(head: &str) -> Option<Measure> {
@@ -16,12 +16,12 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
             return trusted(inside, true).filter(|_| !plural).or(outer);
         };
         // `IOPS (k)`: the bracket is how much of it.
-        let outer = outer.unwrap_or(Measure { unit: Unit::Bare, scale: 1.0, base: Base::Decimal });
+        let outer = outer.unwrap_or(Measure { unit: NumberUnit::Bare, scale: 1.0, base: Base::Decimal });
         return (outer.scale == 1.0).then_some(Measure { scale: factor, base: Base::Decimal, ..outer });
     }
     let percent = || {
         let of = head.strip_prefix('%').is_some_and(|rest| rest.starts_with(' ') && !rest.contains('%'));
-        of.then_some(Measure { unit: Unit::Percent, scale: 1.0, base: Base::None })
+        of.then_some(Measure { unit: NumberUnit::Percent, scale: 1.0, base: Base::None })
     };
     let behind = || head.rsplit_once([',', '，']).and_then(|(_, behind)| trusted(behind.trim(), false));
     trusted(head, true).or_else(behind).or_else(percent).or_else(|| last_word(head))
@@ -29,7 +29,7 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
 
 /// Gives a figure without a unit that of its head; what it has itself stays.
 pub(crate) fn give(quantity: &mut Quantity, measure: Measure) {
-    if quantity.unit != Unit::Bare {
+    if quantity.unit != NumberUnit::Bare {
         return;
     }
     quantity.unit = measure.unit;
@@ -86,10 +86,10 @@ fn trusted(text: &str, alone: bool) -> Option<Measure> {
     let read = measure(text)?;
     // `min` is the least of something, `B`, `x` and `M` are names.
     let trusted = match read.unit {
-        Unit::Percent => true,
-        Unit::Nanoseconds => text != "min" && (alone || text.chars().count() > 1),
-        Unit::Bytes => alone && read.scale > 1.0,
-        Unit::Times => alone && !text.eq_ignore_ascii_case("x"),
+        NumberUnit::Percent => true,
+        NumberUnit::Nanoseconds => text != "min" && (alone || text.chars().count() > 1),
+        NumberUnit::Bytes => alone && read.scale > 1.0,
+        NumberUnit::Times => alone && !text.eq_ignore_ascii_case("x"),
         unit => unit.is_rate(),
     };
     trusted.then_some(read)

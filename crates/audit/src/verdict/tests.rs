@@ -1,11 +1,11 @@
 use super::*;
 use crate::audit::audit;
-use crate::page::Page;
+use crate::page::AuditedPage;
 
 /// The sentences, and of each block its findings by rule and line: those of the fault, then those that follow.
 fn shown(text: &str) -> String {
-    let audited = audit(Page::new("p", text));
-    let Verdict { line, coverage, blocks, .. } = verdict(&audited);
+    let audited = audit(AuditedPage::new("p", text));
+    let AuditVerdict { line, coverage, blocks, .. } = verdict(&audited);
     let named = |at: &usize| {
         let Finding { rule, spot, printed, .. } = &audited.findings[*at];
         format!(" {rule}:{} {printed}", spot.line + 1)
@@ -37,14 +37,14 @@ fn text_is_cut_between_words_and_never_within_a_figure() {
 
 #[test]
 fn figures_that_blame_each_other_are_one_block_and_a_remark_causes_nothing() {
-    let spot = |at: usize| Spot::new(0, at..at + 1);
+    let spot = |at: usize| TextSpan::new(0, at..at + 1);
     let finding = |severity, at, blames: usize| {
         Finding::new("T1", severity, spot(at), ["one", "two", "three"][at])
             .recomputed("1")
             .against([spot(blames)])
     };
     let roots = |findings: [Finding; 3]| {
-        let figures = Figures::of(&findings);
+        let figures = FiguresBySpot::of(&findings);
         blocks(&findings, &figures).iter().map(|block| block.root).collect::<Vec<_>>()
     };
     let [one, other] = [(0, 1), (1, 0)].map(|(at, blames)| finding(Severity::WrongFigure, at, blames));

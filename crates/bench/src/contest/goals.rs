@@ -1,14 +1,14 @@
 //! The goals of the load generator as data: on which target, under which load, against whom, and at least what. Measured first with
 //! a prototype and the peers on a two-core cloud machine; ratios are of one run there and of no other machine.
 
-use super::{Contender, Load, Peer, Spot};
+use super::{Contender, ContestLoad, Peer, TargetKind};
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
 
 /// A target, a load, and who is compared under it.
 #[derive(Debug)]
 pub struct Contest {
     /// What is read.
-    pub spot: Spot,
+    pub spot: TargetKind,
     /// In words.
     pub name: &'static str,
     /// Ours; others use the interface that is nearest to it.
@@ -20,27 +20,27 @@ pub struct Contest {
     /// Threads.
     pub numjobs: u32,
     /// What is looked at.
-    pub lines: &'static [Line],
+    pub lines: &'static [GoalLine],
 }
 
 /// Something that must hold.
 #[derive(Debug, PartialEq)]
-pub struct Line {
+pub struct GoalLine {
     /// Number of the goal.
     pub goal: u8,
     /// Of what.
-    pub of: Of,
+    pub of: GoalFigure,
     /// Which of ours.
     pub ours: Ours,
     /// Against whom; `None`: by itself.
     pub against: Option<Contender>,
     /// What is asked for.
-    pub bound: Bound,
+    pub bound: GoalBound,
 }
 
 /// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum GoalFigure {
     /// I/Os a second.
     Iops,
     /// CPU time in user mode an I/O.
@@ -64,19 +64,19 @@ pub struct Ours {
 
 /// What a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bound {
+pub enum GoalBound {
     /// Not less.
     AtLeast(f64),
     /// Not more.
     AtMost(f64),
 }
 
-impl Bound {
+impl GoalBound {
     /// Whether it is met.
     pub fn holds(self, value: f64) -> bool {
         match self {
-            Bound::AtLeast(least) => value >= least,
-            Bound::AtMost(most) => value <= most,
+            GoalBound::AtLeast(least) => value >= least,
+            GoalBound::AtMost(most) => value <= most,
         }
     }
 }
@@ -87,31 +87,49 @@ const OFF: Ours = Ours { stamps: Stamping::Off, iomem: Iomem::Malloc };
 const HUGE: Ours = Ours { stamps: Stamping::Each, iomem: Iomem::MmapHuge };
 
 /// Our IOPS against another's.
-const fn iops(goal: u8, ours: Ours, against: Peer, least: f64) -> Line {
-    Line { goal, of: Of::Iops, ours, against: Some(Contender::Peer(against)), bound: Bound::AtLeast(least) }
+const fn iops(goal: u8, ours: Ours, against: Peer, least: f64) -> GoalLine {
+    GoalLine {
+        goal,
+        of: GoalFigure::Iops,
+        ours,
+        against: Some(Contender::Peer(against)),
+        bound: GoalBound::AtLeast(least),
+    }
 }
 
 /// Our IOPS against ours without latencies.
-const fn recording(goal: u8, ours: Ours, least: f64) -> Line {
-    Line { goal, of: Of::Iops, ours, against: Some(Contender::Ours(OFF)), bound: Bound::AtLeast(least) }
+const fn recording(goal: u8, ours: Ours, least: f64) -> GoalLine {
+    GoalLine {
+        goal,
+        of: GoalFigure::Iops,
+        ours,
+        against: Some(Contender::Ours(OFF)),
+        bound: GoalBound::AtLeast(least),
+    }
 }
 
-const fn alone(goal: u8, of: Of, ours: Ours, bound: Bound) -> Line {
-    Line { goal, of, ours, against: None, bound }
+const fn alone(goal: u8, of: GoalFigure, ours: Ours, bound: GoalBound) -> GoalLine {
+    GoalLine { goal, of, ours, against: None, bound }
 }
 
-const fn cpu(goal: u8, ours: Ours, against: Peer, most: f64) -> Line {
-    Line { goal, of: Of::CpuNs, ours, against: Some(Contender::Peer(against)), bound: Bound::AtMost(most) }
+const fn cpu(goal: u8, ours: Ours, against: Peer, most: f64) -> GoalLine {
+    GoalLine {
+        goal,
+        of: GoalFigure::CpuNs,
+        ours,
+        against: Some(Contender::Peer(against)),
+        bound: GoalBound::AtMost(most),
+    }
 }
 
-use Bound::{AtLeast, AtMost};
-use Of::{KernelShare, NsAnIo, UserNs};
+use GoalBound::{AtLeast, AtMost};
+use GoalFigure::{KernelShare, NsAnIo, UserNs};
 use Peer::{FioDefault, FioHuge, FioLean, FioTuned, TIoUring};
 
 /// All contests.
 pub const ALL: &[Contest] = &[
     Contest {
-        spot: Spot::Nothing,
+        spot: TargetKind::Nothing,
         name: "no I/O at all",
         engine: EngineName::Null,
         bs: 4096,
@@ -124,7 +142,7 @@ pub const ALL: &[Contest] = &[
         ],
     },
     Contest {
-        spot: Spot::PageCache,
+        spot: TargetKind::PageCache,
         name: "a page-cached file",
         engine: EngineName::Uring,
         bs: 4096,
@@ -141,7 +159,7 @@ pub const ALL: &[Contest] = &[
         ],
     },
     Contest {
-        spot: Spot::PageCache,
+        spot: TargetKind::PageCache,
         name: "a page-cached file",
         engine: EngineName::Uring,
         bs: 4096,
@@ -150,7 +168,7 @@ pub const ALL: &[Contest] = &[
         lines: &[iops(2, EACH, FioTuned, 1.33), iops(2, EACH, TIoUring, 1.0)],
     },
     Contest {
-        spot: Spot::PageCache,
+        spot: TargetKind::PageCache,
         name: "a page-cached file",
         engine: EngineName::Uring,
         bs: 4096,
@@ -159,7 +177,7 @@ pub const ALL: &[Contest] = &[
         lines: &[iops(2, EACH, FioTuned, 1.33), iops(2, EACH, TIoUring, 1.0)],
     },
     Contest {
-        spot: Spot::Zero,
+        spot: TargetKind::Zero,
         name: "/dev/zero",
         engine: EngineName::Uring,
         bs: 4096,
@@ -179,7 +197,7 @@ pub const ALL: &[Contest] = &[
         ],
     },
     Contest {
-        spot: Spot::Zram,
+        spot: TargetKind::Zram,
         name: "zram",
         engine: EngineName::Sync,
         bs: 4096,
@@ -192,7 +210,7 @@ pub const ALL: &[Contest] = &[
         ],
     },
     Contest {
-        spot: Spot::Zram,
+        spot: TargetKind::Zram,
         name: "zram",
         engine: EngineName::Aio,
         bs: 4096,
@@ -206,7 +224,7 @@ pub const ALL: &[Contest] = &[
         ],
     },
     Contest {
-        spot: Spot::Zram,
+        spot: TargetKind::Zram,
         name: "zram",
         engine: EngineName::Aio,
         bs: 4096,
@@ -215,7 +233,7 @@ pub const ALL: &[Contest] = &[
         lines: &[iops(5, EACH, FioTuned, 1.45)],
     },
     Contest {
-        spot: Spot::PageCache,
+        spot: TargetKind::PageCache,
         name: "a page-cached file",
         engine: EngineName::Uring,
         bs: 4096,
@@ -224,7 +242,7 @@ pub const ALL: &[Contest] = &[
         lines: &[iops(9, EACH, FioTuned, 1.33), iops(9, EACH, TIoUring, 1.0)],
     },
     Contest {
-        spot: Spot::Zram,
+        spot: TargetKind::Zram,
         name: "zram",
         engine: EngineName::Aio,
         bs: 1 << 20,
@@ -233,7 +251,7 @@ pub const ALL: &[Contest] = &[
         lines: &[iops(10, HUGE, FioTuned, 2.5), iops(10, HUGE, FioHuge, 1.0)],
     },
     Contest {
-        spot: Spot::PageCache,
+        spot: TargetKind::PageCache,
         name: "a page-cached file",
         engine: EngineName::Uring,
         bs: 1 << 20,
@@ -242,7 +260,7 @@ pub const ALL: &[Contest] = &[
         lines: &[iops(10, EACH, FioTuned, 1.08)],
     },
     Contest {
-        spot: Spot::Disk,
+        spot: TargetKind::Disk,
         name: "a file with O_DIRECT",
         engine: EngineName::Uring,
         bs: 4096,
@@ -272,8 +290,8 @@ impl Contest {
     }
 
     /// What they do.
-    pub fn load(&self) -> Load {
-        Load {
+    pub fn load(&self) -> ContestLoad {
+        ContestLoad {
             rw: Rw::RandRead,
             bs: self.bs,
             iodepth: self.iodepth,

@@ -2,7 +2,7 @@
 
 use super::goals::Ours;
 use super::ours::{shot, timed, worker};
-use super::{Load, Place};
+use super::{ContestLoad, ContestTarget};
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
 use iotax_steps::engine::EngineError;
 use rustix::process::{Pid, Signal, kill_process};
@@ -70,8 +70,8 @@ impl Stopped {
 }
 
 /// Reads of 4 KiB that cost little.
-pub(super) fn quick(engine: Option<EngineName>) -> Load {
-    Load {
+pub(super) fn quick(engine: Option<EngineName>) -> ContestLoad {
+    ContestLoad {
         rw: Rw::RandRead,
         bs: 4096,
         iodepth: 32,
@@ -87,7 +87,7 @@ pub(super) fn quick(engine: Option<EngineName>) -> Load {
 ///
 /// # Errors
 /// What the worker says.
-pub fn littles_law_error(place: &Place, seconds: f64) -> Result<f64, EngineError> {
+pub fn littles_law_error(place: &ContestTarget, seconds: f64) -> Result<f64, EngineError> {
     let ours = Ours { stamps: Stamping::Each, iomem: Iomem::Malloc };
     let error = shot(place, &quick(None), ours, seconds)?.littles_law_error;
     error.ok_or_else(|| EngineError::Unfit("the run was too short for it".into()))
@@ -111,7 +111,7 @@ impl Slices {
     ///
     /// # Errors
     /// What a worker says.
-    pub fn measure(place: &Place, seconds: f64) -> Result<Slices, EngineError> {
+    pub fn measure(place: &ContestTarget, seconds: f64) -> Result<Slices, EngineError> {
         let load = quick(Some(EngineName::Uring));
         let mut pair = [
             worker(place, load.job(Stamping::Each), &load)?,

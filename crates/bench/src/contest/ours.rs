@@ -1,9 +1,9 @@
 //! Our generator as a contender: a fresh worker for each run, as a program that is started anew is.
 
 use super::goals::Ours;
-use super::{Load, Place, Shot};
+use super::{ContestLoad, ContestTarget, Shot};
 use iotax_load::{
-    Bound, EngineName, Histogram, Hold, Job, SliceResult, SliceSpec, Stamping, TargetSpec, Worker,
+    EngineName, Histogram, Hold, Job, SliceBound, SliceResult, SliceSpec, Stamping, TargetSpec, Worker,
 };
 use iotax_steps::engine::EngineError;
 
@@ -14,8 +14,13 @@ const DISCARD_NS: u64 = 50_000_000;
 ///
 /// # Errors
 /// What the worker says.
-pub fn shot(place: &Place, load: &Load, ours: Ours, seconds: f64) -> Result<Shot, EngineError> {
-    let load = Load { iomem: ours.iomem, ..load.clone() };
+pub fn shot(
+    place: &ContestTarget,
+    load: &ContestLoad,
+    ours: Ours,
+    seconds: f64,
+) -> Result<Shot, EngineError> {
+    let load = ContestLoad { iomem: ours.iomem, ..load.clone() };
     let mut worker = worker(place, load.job(ours.stamps), &load)?;
     let result = worker.slice(&timed((seconds * 1e9) as u64, DISCARD_NS))?;
     let mut shot = of(&result);
@@ -27,14 +32,14 @@ pub fn shot(place: &Place, load: &Load, ours: Ours, seconds: f64) -> Result<Shot
 ///
 /// # Errors
 /// What the worker says that is prepared to find out.
-pub fn engine(place: &Place, load: &Load, ours: Ours) -> Result<EngineName, EngineError> {
+pub fn engine(place: &ContestTarget, load: &ContestLoad, ours: Ours) -> Result<EngineName, EngineError> {
     match load.engine {
         Some(name) => Ok(name),
         None => Ok(worker(place, load.job(ours.stamps), load)?.engine().name),
     }
 }
 
-pub(super) fn worker(place: &Place, job: Job, load: &Load) -> Result<Worker, EngineError> {
+pub(super) fn worker(place: &ContestTarget, job: Job, load: &ContestLoad) -> Result<Worker, EngineError> {
     let target = TargetSpec {
         path: place.path.clone(),
         bytes: Some(place.bytes),
@@ -46,7 +51,7 @@ pub(super) fn worker(place: &Place, job: Job, load: &Load) -> Result<Worker, Eng
 
 /// A slice with a window of that length.
 pub(super) fn timed(window_ns: u64, min_discard_ns: u64) -> SliceSpec {
-    SliceSpec::now(Bound::Time { ns: window_ns }, min_discard_ns, false)
+    SliceSpec::now(SliceBound::Time { ns: window_ns }, min_discard_ns, false)
 }
 
 fn of(result: &SliceResult) -> Shot {
@@ -73,8 +78,8 @@ fn of(result: &SliceResult) -> Shot {
 ///
 /// # Errors
 /// What the worker says, or that the system does not tell.
-pub fn memory_of_a_job(place: &Place) -> Result<u64, EngineError> {
-    let load = Load {
+pub fn memory_of_a_job(place: &ContestTarget) -> Result<u64, EngineError> {
+    let load = ContestLoad {
         rw: iotax_load::Rw::RandRead,
         bs: 4096,
         iodepth: 128,

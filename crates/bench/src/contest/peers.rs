@@ -1,7 +1,7 @@
 //! Other generators as contenders: the installed fio in several tunings, and t/io_uring of fio's sources where its path is given.
 
 use super::goals::Ours;
-use super::{Load, Place, Shot};
+use super::{ContestLoad, ContestTarget, Shot};
 use iotax_load::engine::ALL;
 use iotax_load::{EngineName, Histogram, Iomem, Stamping};
 use iotax_steps::engine::EngineError;
@@ -92,8 +92,8 @@ impl Peer {
     /// What is missing, does not fit or failed.
     pub fn shot(
         self,
-        place: &Place,
-        load: &Load,
+        place: &ContestTarget,
+        load: &ContestLoad,
         engine: EngineName,
         seconds: f64,
         t_io_uring: Option<&Path>,
@@ -114,7 +114,7 @@ impl Peer {
         self,
         filename: &Filename,
         bytes: u64,
-        load: &Load,
+        load: &ContestLoad,
         engine: EngineName,
         seconds: f64,
     ) -> String {
@@ -158,7 +158,7 @@ impl Peer {
 }
 
 /// fio asks for reserved huge pages and takes no others.
-fn without_huge_pages(error: EngineError, load: &Load) -> EngineError {
+fn without_huge_pages(error: EngineError, load: &ContestLoad) -> EngineError {
     let bytes = load.bs * u64::from(load.iodepth) * u64::from(load.numjobs);
     let pages = bytes.div_ceil(2 << 20) + u64::from(load.numjobs);
     EngineError::Output(format!(
@@ -200,8 +200,8 @@ fn fio_shot(job_file: &str, seconds: f64) -> Result<Shot, EngineError> {
 }
 
 fn t_io_uring_shot(
-    place: &Place,
-    load: &Load,
+    place: &ContestTarget,
+    load: &ContestLoad,
     engine: EngineName,
     seconds: f64,
     program: Option<&Path>,
@@ -238,7 +238,7 @@ fn t_io_uring_shot(
     Ok(Shot { iops, engine: "t/io_uring".into(), ..Shot::default() })
 }
 
-fn t_io_uring_words(load: &Load, engine: EngineName, seconds: f64) -> Vec<String> {
+fn t_io_uring_words(load: &ContestLoad, engine: EngineName, seconds: f64) -> Vec<String> {
     let depth = load.iodepth;
     let batch = depth.min(32);
     let interface = match engine {
@@ -287,7 +287,7 @@ fn iops_of(line: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn load() -> Load {
+    fn load() -> ContestLoad {
         super::super::honesty::quick(None)
     }
 
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_depth_that_ours_has_in_threads_fio_has_in_threads() {
         let path = Filename::of(Path::new("/dev/zero")).unwrap();
-        let deep = Load { numjobs: 2, rate_iops: Some(1000), ..load() };
+        let deep = ContestLoad { numjobs: 2, rate_iops: Some(1000), ..load() };
         let text = |engine| Peer::FioTuned.job_file(&path, 1 << 20, &deep, engine, 2.0);
         let sync = text(EngineName::Sync);
         assert!(sync.contains("iodepth=1\nnumjobs=64\n") && sync.contains("rate_iops=32\n"), "{sync}");
@@ -360,7 +360,7 @@ mod tests {
         // Written by another process: what a child of this one has open for writing is not started.
         let write = ["-c", r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 700 "$2""#, "sh", script];
         assert!(Command::new("sh").args(write).arg(&program).status().unwrap().success());
-        let place = Place { path: "/dev/zero".into(), bytes: 1 << 20 };
+        let place = ContestTarget { path: "/dev/zero".into(), bytes: 1 << 20 };
         Peer::TIoUring.shot(&place, &load(), EngineName::Uring, 1.0, Some(&program))
     }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// A kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum TargetKind {
     /// None: the engine does no I/O.
     Nothing,
     /// /dev/zero.
@@ -26,16 +26,16 @@ pub enum Spot {
     Disk,
 }
 
-impl Spot {
+impl TargetKind {
     /// Whether it is opened with O_DIRECT.
     pub fn direct(self) -> bool {
-        matches!(self, Spot::Zram | Spot::Disk)
+        matches!(self, TargetKind::Zram | TargetKind::Disk)
     }
 }
 
 /// A target that is there.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct ContestTarget {
     /// Its path.
     pub path: PathBuf,
     /// Bytes of it that are read.
@@ -71,19 +71,22 @@ impl Spots {
     /// Makes what is needed in a folder; what cannot be made keeps the reason. `zrams` remembers compressed disks, so that one that
     /// a kill left is taken away the next time.
     pub fn make(
-        wanted: &[Spot],
+        wanted: &[TargetKind],
         folder: &Path,
         zrams: &Path,
         go_on: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Spots {
-        let mut scratch = |spot: Spot, bytes: u64| match wanted.contains(&spot) {
+        let mut scratch = |spot: TargetKind, bytes: u64| match wanted.contains(&spot) {
             true => on_a_disk(folder).and_then(|()| Scratch::make(folder, bytes, go_on)),
             false => Err(ABSENT.to_owned()),
         };
-        let cached = scratch(Spot::PageCache, CACHED);
-        let disk = scratch(Spot::Disk, ON_DISK);
-        let zram =
-            if wanted.contains(&Spot::Zram) { Zram::make(IN_ZRAM, zrams) } else { Err(ABSENT.to_owned()) };
+        let cached = scratch(TargetKind::PageCache, CACHED);
+        let disk = scratch(TargetKind::Disk, ON_DISK);
+        let zram = if wanted.contains(&TargetKind::Zram) {
+            Zram::make(IN_ZRAM, zrams)
+        } else {
+            Err(ABSENT.to_owned())
+        };
         Spots { cached, disk, zram }
     }
 
@@ -91,10 +94,12 @@ impl Spots {
     ///
     /// # Errors
     /// Why it is not there.
-    pub fn ready(&self, spot: Spot) -> Result<Place, String> {
+    pub fn ready(&self, spot: TargetKind) -> Result<ContestTarget, String> {
         match spot {
-            Spot::Nothing | Spot::Zero => Ok(Place { path: "/dev/zero".into(), bytes: CACHED }),
-            Spot::PageCache => {
+            TargetKind::Nothing | TargetKind::Zero => {
+                Ok(ContestTarget { path: "/dev/zero".into(), bytes: CACHED })
+            }
+            TargetKind::PageCache => {
                 let place = self.cached.as_ref().map_err(Clone::clone)?.place();
                 if place.cacheable() < place.bytes {
                     return Err(format!(
@@ -105,10 +110,10 @@ impl Spots {
                 place.warm()?;
                 Ok(place)
             }
-            Spot::Disk => self.disk.as_ref().map(Scratch::place).map_err(Clone::clone),
-            Spot::Zram => {
+            TargetKind::Disk => self.disk.as_ref().map(Scratch::place).map_err(Clone::clone),
+            TargetKind::Zram => {
                 let zram = self.zram.as_ref().map_err(Clone::clone)?;
-                Ok(Place { path: zram.path(), bytes: IN_ZRAM })
+                Ok(ContestTarget { path: zram.path(), bytes: IN_ZRAM })
             }
         }
     }
@@ -157,20 +162,20 @@ impl Scratch {
         Ok(Scratch { file, bytes })
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ContestTarget {
         let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
-        Place { path: path.into(), bytes: self.bytes }
+        ContestTarget { path: path.into(), bytes: self.bytes }
     }
 }
 
-impl Place {
+impl ContestTarget {
     /// Bytes of it, from the start, that the page cache may be filled with: half of the memory that is available is left to others.
     pub fn cacheable(&self) -> u64 {
         let available = memory_bytes(&Probe::of_files(Path::new("/")), "MemAvailable");
         self.bytes.min(available.map_or(u64::MAX, |bytes| bytes / 2))
     }
 
-    /// Reads it once, as far as it is [`Place::cacheable`], so that the page cache holds it: O_DIRECT reads of others, and memory that
+    /// Reads it once, as far as it is [`ContestTarget::cacheable`], so that the page cache holds it: O_DIRECT reads of others, and memory that
     /// runs short, drop pages.
     ///
     /// # Errors
@@ -233,7 +238,7 @@ mod tests {
             println!("skipped: needs a tmpfs at /dev/shm");
             return;
         }
-        let wanted = [Spot::PageCache, Spot::Disk];
+        let wanted = [TargetKind::PageCache, TargetKind::Disk];
         let spots = Spots::make(&wanted, shm, Path::new("/"), &mut |_| ControlFlow::Break(()));
         for spot in wanted {
             let why = spots.ready(spot).unwrap_err();
@@ -243,7 +248,7 @@ mod tests {
 
     #[test]
     fn no_more_is_read_into_the_page_cache_than_half_of_the_memory() {
-        let place = |bytes| Place { path: "/dev/zero".into(), bytes };
+        let place = |bytes| ContestTarget { path: "/dev/zero".into(), bytes };
         assert_eq!(place(4096).cacheable(), 4096);
         let most = memory_bytes(&Probe::of_files(Path::new("/")), "MemTotal").unwrap() / 2;
         assert!((1..=most).contains(&place(u64::MAX).cacheable()));

@@ -1,9 +1,9 @@
 //! Finds the figures of a line.
 
-use super::unit::{self, Base, Unit, cyrillic};
+use super::unit::{self, Base, NumberUnit, cyrillic};
 use super::words::words;
 use super::{Hedge, Quantity, rounded};
-use crate::Spot;
+use crate::TextSpan;
 
 /// How the digits of a text are grouped, where more is known than its own letters tell: a column of a table shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     if is_date(&text[end..]) {
         return None;
     }
-    let (mut unit, mut scale, mut base) = (Unit::Bare, 1.0, Base::None);
+    let (mut unit, mut scale, mut base) = (NumberUnit::Bare, 1.0, Base::None);
     // After at most one space.
     let space = text[end..].chars().next().filter(|next| matches!(next, ' ' | '\u{a0}' | '\u{202f}'));
     let from = end + space.map_or(0, char::len_utf8);
@@ -98,13 +98,13 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
         return None;
     }
     // `Ryzen 9 7950X`.
-    if unit == Unit::Times && digits.value >= 1000.0 && text[..end].ends_with('X') {
+    if unit == NumberUnit::Times && digits.value >= 1000.0 && text[..end].ends_with('X') {
         return None;
     }
     // `27万9572`.
     let mut value = digits.value;
     let rest = text[end..].bytes().take_while(u8::is_ascii_digit).count();
-    if scale == 1e4 && unit == Unit::Bare && digits.decimals == 0 && (1..=4).contains(&rest) {
+    if scale == 1e4 && unit == NumberUnit::Bare && digits.decimals == 0 && (1..=4).contains(&rest) {
         value += text[end..end + rest].parse::<f64>().unwrap_or(0.0) / 1e4;
         end += rest;
     }
@@ -113,7 +113,7 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     if sign > 0 && minus(&text[..start - sign]) {
         (from, value) = (start - sign, -value);
     }
-    let figure = rounded(Spot::new(line, from..end), value, digits.decimals, scale);
+    let figure = rounded(TextSpan::new(line, from..end), value, digits.decimals, scale);
     let decimals = u8::try_from(digits.decimals).unwrap_or(u8::MAX);
     let hedge = hedge(&text[..from], &text[end..]);
     Some((Quantity { figure, unit, scale, base, decimals, hedge }, end))

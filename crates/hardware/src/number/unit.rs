@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum NumberUnit {
     /// No unit stands there.
     Bare,
     /// Percent, the value as printed: 94 of `94 %`.
@@ -31,15 +31,21 @@ pub enum Unit {
     Things,
 }
 
-impl Unit {
+impl NumberUnit {
     /// Whether it is so much a second, a result of a measurement beyond doubt.
     pub fn is_rate(self) -> bool {
-        matches!(self, Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Mwips)
+        matches!(
+            self,
+            NumberUnit::PerSecond
+                | NumberUnit::BytesPerSecond
+                | NumberUnit::BitsPerSecond
+                | NumberUnit::Mwips
+        )
     }
 
     /// Whether settings do not come in it.
     pub fn is_of_results(self) -> bool {
-        !matches!(self, Unit::Bare | Unit::Bytes | Unit::Hertz | Unit::Things)
+        !matches!(self, NumberUnit::Bare | NumberUnit::Bytes | NumberUnit::Hertz | NumberUnit::Things)
     }
 }
 
@@ -59,7 +65,7 @@ pub enum Base {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     /// What is counted.
-    pub unit: Unit,
+    pub unit: NumberUnit,
     /// How much a printed 1 is.
     pub scale: f64,
     /// Whether its prefix is of 1000 or of 1024.
@@ -68,7 +74,7 @@ pub struct Measure {
 
 /// What a unit's text says: unit, scale, base, bytes of the text that it takes.
 pub(super) struct Read {
-    pub unit: Unit,
+    pub unit: NumberUnit,
     pub scale: f64,
     pub base: Base,
     pub bytes: usize,
@@ -92,13 +98,15 @@ pub(super) fn read(text: &str) -> Option<Read> {
     if let Some((word, factor)) = words().multiples.iter().find(|(word, _)| text.starts_with(word)) {
         let behind = &text[word.len()..];
         let space = behind.len() - behind.trim_start_matches(' ').len();
-        if let Some(read) = read(&behind[space..]).filter(|read| space < 2 && read.unit != Unit::Percent) {
+        if let Some(read) =
+            read(&behind[space..]).filter(|read| space < 2 && read.unit != NumberUnit::Percent)
+        {
             return Some(Read { scale: read.scale * factor, bytes: word.len() + space + read.bytes, ..read });
         }
         // `27万9572` goes on with digits.
         let whole = ends(text, word.len()) || !word.starts_with(cyrillic);
         return whole.then_some(Read {
-            unit: Unit::Bare,
+            unit: NumberUnit::Bare,
             scale: *factor,
             base: Base::Decimal,
             bytes: word.len(),
@@ -121,7 +129,7 @@ fn word(text: &str) -> Option<Read> {
     let begins = |name: &str| text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
     for (name, (unit, scale)) in words().units(text).iter().filter(|(name, _)| begins(name)) {
         // Endings of `процентов`.
-        let percent = *unit == Unit::Percent;
+        let percent = *unit == NumberUnit::Percent;
         let rest =
             text[name.len()..].chars().take_while(|next| percent && name.len() > 3 && next.is_alphabetic());
         let bytes = name.len() + rest.map(char::len_utf8).sum::<usize>();
@@ -147,7 +155,7 @@ fn per_second(text: &str) -> Option<Read> {
         .find(|second| behind.starts_with(second) && ends(behind, second.len()))?;
     let base = if factor > 1.0 { Base::Decimal } else { Base::None };
     let bytes = from + word + 1 + second.len();
-    (2..=14).contains(&word).then_some(Read { unit: Unit::PerSecond, scale: factor, base, bytes })
+    (2..=14).contains(&word).then_some(Read { unit: NumberUnit::PerSecond, scale: factor, base, bytes })
 }
 
 /// A prefix of 1000 or 1024, and what is counted: `k`, `KiB/s`, `Gbit/s`, `k IOPS`.
@@ -163,7 +171,7 @@ fn counted(text: &str) -> Option<Read> {
         Some((_, power)) => (1000f64.powi(*power), Base::Decimal),
     };
     for (name, unit) in &words().counted {
-        let spaced = *unit == Unit::PerSecond && letter(behind) == Some(' ');
+        let spaced = *unit == NumberUnit::PerSecond && letter(behind) == Some(' ');
         let from = behind + usize::from(spaced);
         let mut letters = latin.iter().skip(from).map(|(letter, _)| *letter);
         if name.chars().all(|own| letters.next() == Some(own)) {
@@ -173,7 +181,7 @@ fn counted(text: &str) -> Option<Read> {
     // A lone prefix is of a count; `g` and `t` are grams and tonnes, `m` metres or minutes.
     let alone = letter(1).is_none_or(|next| !next.is_alphanumeric());
     let count = alone && matches!(prefix, Some(('k' | 'K' | 'M', _)));
-    count.then(|| Read { unit: Unit::Bare, scale, base, bytes: latin[0].1 })
+    count.then(|| Read { unit: NumberUnit::Bare, scale, base, bytes: latin[0].1 })
 }
 
 /// The first letters, those of Cyrillic units and full-width ones in Latin, each with the byte behind it: `МБ/с` is `MB/s`,

@@ -1,18 +1,18 @@
 //! The lists of `words.txt`.
 
-use super::{Hedge, Unit};
+use super::{Hedge, NumberUnit};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// The lists, each with the longer spellings before the shorter.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct NumberWords {
     /// By the last byte of the spelling.
     hedges: ByByte<Hedge>,
     /// By the first.
-    units: ByByte<(Unit, f64)>,
-    pub counted: Vec<(&'static str, Unit)>,
+    units: ByByte<(NumberUnit, f64)>,
+    pub counted: Vec<(&'static str, NumberUnit)>,
     pub multiples: Vec<(&'static str, f64)>,
     pub latin: Vec<(&'static str, &'static str)>,
     parts: Vec<&'static str>,
@@ -25,14 +25,14 @@ fn of<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'static str, T)]
     byte.and_then(|byte| words.get(&byte.to_ascii_lowercase())).map_or(&[], Vec::as_slice)
 }
 
-pub(super) fn words() -> &'static Words {
-    static WORDS: OnceLock<Words> = OnceLock::new();
-    WORDS.get_or_init(Words::read)
+pub(super) fn words() -> &'static NumberWords {
+    static WORDS: OnceLock<NumberWords> = OnceLock::new();
+    WORDS.get_or_init(NumberWords::read)
 }
 
-impl Words {
-    fn read() -> Words {
-        let mut words = Words::default();
+impl NumberWords {
+    fn read() -> NumberWords {
+        let mut words = NumberWords::default();
         let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
         let lists = lines.filter_map(|line| line.split_once(": "));
         let mut all: Vec<(&str, &str)> =
@@ -78,7 +78,7 @@ impl Words {
     }
 
     /// Units that stand alone and may begin a text, the longer before the shorter.
-    pub fn units(&self, text: &str) -> &[(&'static str, (Unit, f64))] {
+    pub fn units(&self, text: &str) -> &[(&'static str, (NumberUnit, f64))] {
         of(&self.units, text.as_bytes().first())
     }
 }

@@ -1,9 +1,9 @@
 //! The form of a file of ratings, with errors that name line and key.
 
-use super::{Drive, Rated, Size, Writes, name};
-use crate::Link;
+use super::{Rated, RatedDrive, RatedWrites, Size, name};
+use crate::HardwareLink;
 use crate::media::Medium;
-use crate::number::{Unit, quantities};
+use crate::number::{NumberUnit, quantities};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -37,18 +37,18 @@ type Values = BTreeMap<String, Spanned<Value>>;
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    drive: Vec<Spanned<Entry>>,
+    drive: Vec<Spanned<RatingEntry>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct RatingEntry {
     name: Text,
     models: Vec<Text>,
     interface: Text,
     media: Medium,
     rpm: Option<u32>,
-    writes: Writes,
+    writes: RatedWrites,
     source: Text,
     sizes: Vec<Spanned<Values>>,
 }
@@ -66,10 +66,10 @@ fn hint(key: &str) -> &'static str {
     }
 }
 
-pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
-    let read = Reader(text);
+pub(super) fn drives(text: &str) -> Result<Vec<RatedDrive>, Fault> {
+    let read = RatingReader(text);
     let file: File = toml::from_str(text).map_err(|error| read.refused(&error))?;
-    let mut drives: Vec<Drive> = Vec::new();
+    let mut drives: Vec<RatedDrive> = Vec::new();
     let mut names: HashMap<String, String> = HashMap::new();
     for entry in &file.drive {
         let drive = read.drive(entry)?;
@@ -91,9 +91,9 @@ pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
 }
 
 /// The text of a file, for where things stand in it.
-struct Reader<'a>(&'a str);
+struct RatingReader<'a>(&'a str);
 
-impl Reader<'_> {
+impl RatingReader<'_> {
     fn fault(&self, span: Range<usize>, key: &str, why: impl Into<String>) -> Fault {
         let before = &self.0.as_bytes()[..span.start.min(self.0.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -117,10 +117,10 @@ impl Reader<'_> {
         self.fault(span, key, why)
     }
 
-    fn drive(&self, entry: &Spanned<Entry>) -> Result<Drive, Fault> {
-        let Entry { media, rpm, writes, .. } = *entry.get_ref();
+    fn drive(&self, entry: &Spanned<RatingEntry>) -> Result<RatedDrive, Fault> {
+        let RatingEntry { media, rpm, writes, .. } = *entry.get_ref();
         let own = entry.get_ref();
-        let interface = Link::named(own.interface.get_ref()).filter(|link| !link.is_network());
+        let interface = HardwareLink::named(own.interface.get_ref()).filter(|link| !link.is_network());
         let (interface, name, source) = (
             interface
                 .ok_or_else(|| self.unfit("interface", "is none that is known", own.interface.span()))?,
@@ -142,7 +142,7 @@ impl Reader<'_> {
             let why = "belongs to media = \"HDD\", from 3600 to 15000, and only there; write rpm = 7200";
             return Err(self.fault(entry.span(), "rpm", why));
         }
-        Ok(Drive { name, models, media, rpm, writes, source, sizes })
+        Ok(RatedDrive { name, models, media, rpm, writes, source, sizes })
     }
 
     fn unfit(&self, key: &str, why: &str, span: Range<usize>) -> Fault {
@@ -157,7 +157,7 @@ impl Reader<'_> {
         }
     }
 
-    fn size(&self, entry: &Spanned<Values>, interface: Link) -> Result<Size, Fault> {
+    fn size(&self, entry: &Spanned<Values>, interface: HardwareLink) -> Result<Size, Fault> {
         let mut size = Size::default();
         for (key, value) in entry.get_ref() {
             let rated = Rated::ALL.into_iter().find(|(_, own)| own == key).map(|(rated, _)| rated);
@@ -172,15 +172,15 @@ impl Reader<'_> {
                 }
                 (_, Some(rated)) => rated.unit(),
                 // The last three are held against nothing.
-                ("capacity" | "slc_cache" | "endurance", _) => Unit::Bytes,
-                ("sustained_write", _) => Unit::BytesPerSecond,
+                ("capacity" | "slc_cache" | "endurance", _) => NumberUnit::Bytes,
+                ("sustained_write", _) => NumberUnit::BytesPerSecond,
                 _ => {
                     let why = "is not known; write capacity, parts, or what a [rating] of a scenario has";
                     return Err(self.fault(value.span(), key, why));
                 }
             };
             let (figure, most) = (self.figure(key, value, unit)?, interface.rate().most);
-            if unit == Unit::BytesPerSecond && figure > most {
+            if unit == NumberUnit::BytesPerSecond && figure > most {
                 let why = format!("is above what {} carries: {:.0} MB/s", interface.name(), most / 1e6);
                 return Err(self.fault(value.span(), key, why));
             }
@@ -209,19 +209,19 @@ impl Reader<'_> {
         Err(self.fault(span, key, format!("\"{text}\" {why}")))
     }
 
-    fn figure(&self, key: &str, value: &Spanned<Value>, unit: Unit) -> Result<f64, Fault> {
+    fn figure(&self, key: &str, value: &Spanned<Value>, unit: NumberUnit) -> Result<f64, Fault> {
         let text = value.get_ref().as_str().unwrap_or("");
         let read = quantities(0, text);
         let fits = read.first().filter(|one| {
             let spot = one.figure.spot;
             let whole = spot.start == 0 && spot.end as usize == text.trim_end().len();
-            let bare = unit == Unit::PerSecond && one.unit == Unit::Bare;
+            let bare = unit == NumberUnit::PerSecond && one.unit == NumberUnit::Bare;
             whole && (one.unit == unit || bare) && one.figure.value > 0.0
         });
         let example = match unit {
-            Unit::PerSecond => "1000k",
-            Unit::BytesPerSecond => "7000MB/s",
-            Unit::Bytes => "1.92TB",
+            NumberUnit::PerSecond => "1000k",
+            NumberUnit::BytesPerSecond => "7000MB/s",
+            NumberUnit::Bytes => "1.92TB",
             _ => "80us",
         };
         let why = || format!("\"{text}\" is not read; write for example \"{example}\"");

@@ -1,6 +1,6 @@
 //! Names of drives in texts: words in a row, of letters and digits.
 
-use super::{Drive, Found};
+use super::{NamedDrive, RatedDrive};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -34,16 +34,16 @@ struct Name {
 
 /// All names of all drives, by the first letters of their first words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names(HashMap<String, Vec<Name>>);
+pub(super) struct DriveNames(HashMap<String, Vec<Name>>);
 
 fn head(word: &str) -> &str {
     word.get(..HEAD).unwrap_or(word)
 }
 
-impl Names {
+impl DriveNames {
     /// Of drives of which so many, the first, are of users' files.
-    pub(super) fn of(drives: &[Drive], own: usize) -> Names {
-        let mut names = Names::default();
+    pub(super) fn of(drives: &[RatedDrive], own: usize) -> DriveNames {
+        let mut names = DriveNames::default();
         for (drive, entry) in drives.iter().enumerate() {
             let models = entry.models.iter().map(|model| (model, None));
             let sizes = entry.sizes.iter().enumerate();
@@ -61,7 +61,7 @@ impl Names {
 
     /// Of names that begin at one word the longest counts; of names that overlap the one that goes on further (`Samsung SSD 980 PRO`
     /// is no `Samsung SSD 980`).
-    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+    pub(super) fn find(&self, text: &str) -> Vec<NamedDrive> {
         let words = words(text);
         let mut found = Vec::new();
         let mut at = 0;
@@ -76,7 +76,7 @@ impl Names {
             let (from, (name, count)) = further.unwrap_or((at, first));
             at = from + name.words.len();
             let bytes = words[from].1.start..words[at - 1].1.end;
-            found.push(Found { drive: name.drive, size: name.size, bytes, count });
+            found.push(NamedDrive { drive: name.drive, size: name.size, bytes, count });
         }
         found
     }

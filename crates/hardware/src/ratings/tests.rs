@@ -15,7 +15,7 @@ fn every_drive_has_a_source_names_and_sane_figures() {
         let sane = if hdd { [50.0..=1000.0, 50e6..=600e6] } else { [3e3..=4e6, 100e6..=16e9] };
         for (rated, key) in &Rated::ALL[..4] {
             let [iops, bytes] = &sane;
-            let range = if rated.unit() == Unit::PerSecond { iops } else { bytes };
+            let range = if rated.unit() == NumberUnit::PerSecond { iops } else { bytes };
             let figures = drive.sizes.iter().filter_map(|size| size.figures[*rated as usize]);
             figures.for_each(|figure| assert!(range.contains(&figure), "{name}: {key} {figure}"));
         }
@@ -37,7 +37,7 @@ fn a_capacity_picks_the_figures_and_without_one_they_are_bounds() {
     assert_eq!(of("PM1725", Some(3.2e12)).most(Rated::RandwriteIops), Some(120e3), "the family's");
     assert_eq!(of("PM9A3", None).most(Rated::Read), None, "one capacity is not rated");
     let writes = ["980 PRO", "PM9A3"].map(|model| of(model, None).drive.writes);
-    assert_eq!(writes, [Writes::Burst, Writes::Sustained]);
+    assert_eq!(writes, [RatedWrites::Burst, RatedWrites::Sustained]);
 }
 
 const OWN: &str = r#"

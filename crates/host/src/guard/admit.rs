@@ -1,7 +1,7 @@
 //! The door to a target: looks, judges, and holds a device that will be written, in one call. Refuses
 //! what the judge refuses.
 
-use super::found::{Inspection, Kind};
+use super::found::{InspectedKind, Inspection};
 use super::inspect::{Depth, identity_of, inspect_as};
 use super::judge::{Intent, Permit, judge, judge_free};
 use crate::block::Identity;
@@ -68,7 +68,7 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
     };
     let inspection = inspect_as(path, depth)?;
     let permit = judge(&inspection, intent, consent).map_err(Failed::from)?;
-    let is_device = matches!(inspection.kind, Kind::Disk | Kind::Partition(_));
+    let is_device = matches!(inspection.kind, InspectedKind::Disk | InspectedKind::Partition(_));
     let hold = (is_device && intent == Intent::Write).then(|| claim(path)).transpose()?;
     Ok(Admission { inspection, permit, hold })
 }

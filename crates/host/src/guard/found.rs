@@ -12,7 +12,7 @@ pub struct Inspection {
     /// As named by the user.
     pub path: PathBuf,
     /// What it is.
-    pub kind: Kind,
+    pub kind: InspectedKind,
     /// Whether the name is a symbolic link.
     pub symlink: bool,
     /// Size in bytes.
@@ -26,7 +26,7 @@ pub struct Inspection {
     /// What lies on it.
     pub signatures: Vec<Signature>,
     /// What the random blocks showed; `None` when they were not read.
-    pub sample: Option<sample::Sample>,
+    pub sample: Option<sample::BlockSample>,
     /// What could not be looked at.
     pub unchecked: Vec<Unchecked>,
     /// Whether the kernel refuses writes to it.
@@ -39,7 +39,7 @@ pub struct Inspection {
 /// What a target is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum InspectedKind {
     /// A regular file.
     File,
     /// A whole block device.
@@ -106,7 +106,7 @@ pub(super) const AMBIVALENT: &str = "ambivalent";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unchecked {
     /// Which.
-    pub check: Check,
+    pub check: InspectionCheck,
     /// Why not.
     pub why: String,
 }
@@ -114,7 +114,7 @@ pub struct Unchecked {
 /// The checks that may fail to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Check {
+pub enum InspectionCheck {
     /// Other mount namespaces.
     Mounts,
     /// Other processes' open files.
@@ -132,7 +132,7 @@ impl Inspection {
     pub fn blank(path: &Path) -> Inspection {
         Inspection {
             path: path.to_owned(),
-            kind: Kind::File,
+            kind: InspectedKind::File,
             symlink: false,
             bytes: 0,
             identity: Identity::default(),

@@ -1,7 +1,7 @@
 //! Looks at a file or a block device and tells what it is, who uses it and what lies on it. Only
 //! reads. What could not be looked at is said, so that the judge can refuse for it.
 
-use super::found::{Check, DATA, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use super::found::{DATA, Finding, InspectedKind, Inspection, InspectionCheck, Signature, Unchecked, Use};
 use super::marker;
 use super::{kernel_users, made_up, mounts, openers, sample, signature};
 use crate::block::{self, BlockNode, Identity};
@@ -41,13 +41,13 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
     let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };
     if let Some(kind) = made_up::file_system(path) {
-        found.kind = Kind::Other(format!("a file that the kernel makes up ({kind})"));
+        found.kind = InspectedKind::Other(format!("a file that the kernel makes up ({kind})"));
     } else if meta.file_type().is_block_device() {
         inspect_device(&probe, &mut found, meta.rdev(), depth)?;
     } else if meta.is_file() {
         inspect_file(&probe, &mut found, &meta)?;
     } else {
-        found.kind = Kind::Other(other_kind(&meta).to_owned());
+        found.kind = InspectedKind::Other(other_kind(&meta).to_owned());
     }
     Ok(found)
 }
@@ -71,15 +71,15 @@ fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
     exit::of_io(format!("cannot inspect {}", path.display()), error).into()
 }
 
-impl Check {
+impl InspectionCheck {
     /// The word of a consent: `unseen=open`.
     pub fn word(self) -> &'static str {
         match self {
-            Check::Mounts => "mounts",
-            Check::Open => "open",
-            Check::Exclusive => "exclusive",
-            Check::Content => "content",
-            Check::Reservation => "reservation",
+            InspectionCheck::Mounts => "mounts",
+            InspectionCheck::Open => "open",
+            InspectionCheck::Exclusive => "exclusive",
+            InspectionCheck::Content => "content",
+            InspectionCheck::Reservation => "reservation",
         }
     }
 }
@@ -98,17 +98,17 @@ fn other_kind(meta: &Metadata) -> &'static str {
 fn inspect_device(probe: &Probe, found: &mut Inspection, rdev: u64, depth: Depth) -> Result<()> {
     let node = block::node(probe, rdev)
         .with_context(|| format!("cannot find {} in /sys/dev/block", found.path.display()))?;
-    found.kind = node.parent.clone().map_or(Kind::Disk, Kind::Partition);
+    found.kind = node.parent.clone().map_or(InspectedKind::Disk, InspectedKind::Partition);
     found.bytes = node.bytes;
     found.read_only = node.read_only;
     found.identity = block::identity(probe, &node);
-    let target = openers::Target::Device(block::numbers_in_question(probe, &node));
+    let target = openers::OpenTarget::Device(block::numbers_in_question(probe, &node));
     find_users(probe, found, &target);
     found.occupied.extend(kernel_users::of_device(probe, &node, found.identity.wwn.as_deref()));
     check_exclusive(found);
     read_content(probe, found, &node, depth);
     found.unchecked.push(Unchecked {
-        check: Check::Reservation,
+        check: InspectionCheck::Reservation,
         why: "persistent reservations are not read; the drive itself enforces them".into(),
     });
     Ok(())
@@ -121,7 +121,7 @@ fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Resul
     if let Some(marker) = &found.marker {
         found.bytes = marker.bytes;
     }
-    let target = openers::Target::File { device: meta.dev(), inode: meta.ino() };
+    let target = openers::OpenTarget::File { device: meta.dev(), inode: meta.ino() };
     find_users(probe, found, &target);
     found.occupied.extend(kernel_users::of_file(probe, &found.path, meta));
     match File::open(&found.path) {
@@ -131,26 +131,26 @@ fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Resul
             if found.marker.is_none() {
                 let (signatures, trouble) = signature::scan(&file, 0, found.bytes, 512, "");
                 found.signatures = signatures;
-                found.unchecked.extend(trouble.map(|why| Unchecked { check: Check::Content, why }));
+                found.unchecked.extend(trouble.map(|why| Unchecked { check: InspectionCheck::Content, why }));
             }
         }
         Err(error) => found
             .unchecked
-            .push(Unchecked { check: Check::Content, why: format!("cannot be opened: {error}") }),
+            .push(Unchecked { check: InspectionCheck::Content, why: format!("cannot be opened: {error}") }),
     }
     Ok(())
 }
 
-fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::Target) {
-    if let openers::Target::Device(numbers) = target {
+fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::OpenTarget) {
+    if let openers::OpenTarget::Device(numbers) = target {
         let (mounted, blind) = mounts::of_devices(probe, numbers);
         found.occupied.extend(mounted);
-        found.unchecked.extend(blind.map(|why| Unchecked { check: Check::Mounts, why }));
+        found.unchecked.extend(blind.map(|why| Unchecked { check: InspectionCheck::Mounts, why }));
     }
     found.occupied.extend(kernel_users::swap(probe, target));
     let (open, blind) = openers::find(probe, target);
     found.occupied.extend(open);
-    found.unchecked.extend(blind.map(|why| Unchecked { check: Check::Open, why }));
+    found.unchecked.extend(blind.map(|why| Unchecked { check: InspectionCheck::Open, why }));
 }
 
 /// An open with O_EXCL fails on a device that the kernel has given to a mount in any namespace, to
@@ -164,7 +164,7 @@ fn check_exclusive(found: &mut Inspection) {
             text: "held exclusively by the kernel (an exclusive open says: device or resource busy)".into(),
         }),
         Err(error) => found.unchecked.push(Unchecked {
-            check: Check::Exclusive,
+            check: InspectionCheck::Exclusive,
             why: format!("it cannot be opened exclusively: {error}"),
         }),
     }
@@ -189,7 +189,7 @@ fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
 /// that is granted also clears the processes that could not be looked into: none of them writes.
 fn check_sole_opener(found: &mut Inspection, file: &File) {
     match sole_opener_soon(found, file) {
-        Ok(true) => found.unchecked.retain(|blind| blind.check != Check::Open),
+        Ok(true) => found.unchecked.retain(|blind| blind.check != InspectionCheck::Open),
         // With a use already found (a loop, a process) the same opener would only be told twice.
         Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
             kind: Use::Open,
@@ -201,7 +201,7 @@ fn check_sole_opener(found: &mut Inspection, file: &File) {
 }
 
 fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: Depth) {
-    let blind = |why: String| Unchecked { check: Check::Content, why };
+    let blind = |why: String| Unchecked { check: InspectionCheck::Content, why };
     let file = match File::open(&found.path) {
         Ok(file) => file,
         Err(error) => {
@@ -235,7 +235,7 @@ fn sample_content(found: &mut Inspection, bytes: u64) {
     if let Some(failed) = &sample.first_failure {
         let why =
             format!("{} of {} reads failed, first: {failed}", sample.failed, sample.blocks + sample.failed);
-        found.unchecked.push(Unchecked { check: Check::Content, why });
+        found.unchecked.push(Unchecked { check: InspectionCheck::Content, why });
     }
     if sample.nonzero > 0 && found.signatures.is_empty() {
         let place = format!("in {} of {} blocks read", sample.nonzero, sample.blocks);

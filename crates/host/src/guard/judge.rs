@@ -1,7 +1,7 @@
 //! Decides from what was seen, what is meant and what the user consented to. Pure: no clock, no
 //! device. Refuses to write whatever is in use, unknown, or not named by its serial or WWN.
 
-use super::found::{Check, Finding, Inspection, Kind};
+use super::found::{Finding, InspectedKind, Inspection, InspectionCheck};
 use crate::block::{Identity, bare_wwn};
 use iotax_facts::Consent;
 use iotax_units::exit::Failed;
@@ -70,18 +70,20 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
         (Intent::Take, _) => {
             return judge_taken(found, consent).or_else(|(reasons, hint)| refuse(TAKE, reasons, hint));
         }
-        (Intent::Write, Kind::File) => judge_file(found),
+        (Intent::Write, InspectedKind::File) => judge_file(found),
         (Intent::Write, _) => judge_device(found, consent),
     };
     verdict.or_else(|(reasons, hint)| refuse("write", reasons, hint))
 }
 
-type Verdict = Result<Permit, (Vec<String>, Option<String>)>;
+type GuardVerdict = Result<Permit, (Vec<String>, Option<String>)>;
 
 /// Reasons that hold for reading too.
 fn unusable(found: &Inspection) -> Option<String> {
     match &found.kind {
-        Kind::Other(what) => Some(format!("it is {what}, neither a file on a drive nor a block device")),
+        InspectedKind::Other(what) => {
+            Some(format!("it is {what}, neither a file on a drive nor a block device"))
+        }
         _ if found.bytes == 0 => Some("its size is 0".into()),
         _ => None,
     }
@@ -101,7 +103,7 @@ fn read_warnings(found: &Inspection) -> Vec<String> {
         .collect()
 }
 
-fn judge_file(found: &Inspection) -> Verdict {
+fn judge_file(found: &Inspection) -> GuardVerdict {
     let mut reasons = Vec::new();
     if found.symlink {
         reasons.push("it is a symbolic link".into());
@@ -126,7 +128,7 @@ fn judge_file(found: &Inspection) -> Verdict {
 
 /// A guest gets the drive itself. Nothing is written, so data on it does not matter; but what belongs to an array or a volume
 /// group is assembled by this host as soon as the drive is back, between two visits too.
-fn judge_taken(found: &Inspection, consent: &[Consent]) -> Verdict {
+fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let reasons = not_free(found);
     if !reasons.is_empty() {
         return conclude(reasons, Some(STOP_USING.into()), found);
@@ -142,7 +144,7 @@ fn judge_taken(found: &Inspection, consent: &[Consent]) -> Verdict {
         .filter(|signature| !given_up(&signature.name))
         .map(|signature| format!("it is a member of something: {} ({})", signature.name, signature.place))
         .collect();
-    reasons.extend(not_seen(found, |check| check == Check::Content));
+    reasons.extend(not_seen(found, |check| check == InspectionCheck::Content));
     let hint = "name another drive, or take it out of what it belongs to and wipe its signature (wipefs)";
     conclude(reasons, Some(hint.into()), found)
 }
@@ -166,10 +168,11 @@ const TAKE: &str = "take away";
 
 fn not_free(found: &Inspection) -> Vec<String> {
     let mut reasons = used(&found.occupied);
-    reasons.extend(not_seen(found, |check| matches!(check, Check::Open | Check::Exclusive)));
+    reasons
+        .extend(not_seen(found, |check| matches!(check, InspectionCheck::Open | InspectionCheck::Exclusive)));
     match &found.kind {
-        Kind::Disk => {}
-        Kind::Partition(disk) => {
+        InspectedKind::Disk => {}
+        InspectedKind::Partition(disk) => {
             reasons.push(format!("it is a partition of {disk}, and a drive goes as a whole"))
         }
         _ => reasons.push("it is no drive".into()),
@@ -188,16 +191,17 @@ fn gives_up(given: &Consent, signature: &str) -> bool {
     given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(signature))
 }
 
-fn not_seen(found: &Inspection, matters: impl Fn(Check) -> bool) -> impl Iterator<Item = String> {
+fn not_seen(found: &Inspection, matters: impl Fn(InspectionCheck) -> bool) -> impl Iterator<Item = String> {
     let blind = found.unchecked.iter().filter(move |blind| matters(blind.check));
     blind.map(|blind| format!("iotax could not check all of it: {}", blind.why))
 }
 
-fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
+fn judge_device(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let mut reasons = used(&found.occupied);
-    let accepted = |check: Check| found.afar && consented(found, consent).any(|given| accepts(given, check));
+    let accepted =
+        |check: InspectionCheck| found.afar && consented(found, consent).any(|given| accepts(given, check));
     let mut unseen: Vec<String> = not_seen(found, |check| is_vital(check) && !accepted(check)).collect();
-    if found.sample.is_none() && !accepted(Check::Content) {
+    if found.sample.is_none() && !accepted(InspectionCheck::Content) {
         unseen.push("its content was not sampled".into());
     }
     if found.read_only {
@@ -229,7 +233,7 @@ fn consented<'a>(found: &'a Inspection, consent: &'a [Consent]) -> impl Iterator
     consent.iter().filter(|given| names_device(&found.identity, &given.serial))
 }
 
-fn accepts(given: &Consent, check: Check) -> bool {
+fn accepts(given: &Consent, check: InspectionCheck) -> bool {
     given.unseen.iter().any(|word| word.eq_ignore_ascii_case(check.word()))
 }
 
@@ -237,15 +241,15 @@ fn accepts(given: &Consent, check: Check) -> bool {
 fn unseen_hint(found: &Inspection) -> Option<String> {
     let names = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let blind = found.unchecked.iter().map(|blind| blind.check).filter(|check| is_vital(*check));
-    let content = found.sample.is_none().then_some(Check::Content);
-    let checks: BTreeSet<&str> = blind.chain(content).map(Check::word).collect();
+    let content = found.sample.is_none().then_some(InspectionCheck::Content);
+    let checks: BTreeSet<&str> = blind.chain(content).map(InspectionCheck::word).collect();
     let words: String = checks.iter().map(|word| format!(",unseen={word}")).collect();
     let word = consent_word(&found.identity)?;
     let option = destroy_option(&format!("{word}{words}"), &names);
     Some(format!("if you know that nobody uses it and nobody misses what is on it: {option}"))
 }
 
-fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
+fn judge_consent(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let names: BTreeSet<&str> = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let Some(word) = consent_word(&found.identity) else {
         return conclude(vec![nameless(&found.identity)], None, found);
@@ -264,7 +268,7 @@ fn judge_consent(found: &Inspection, consent: &[Consent]) -> Verdict {
     conclude(reasons, hint, found)
 }
 
-fn conclude(reasons: Vec<String>, hint: Option<String>, found: &Inspection) -> Verdict {
+fn conclude(reasons: Vec<String>, hint: Option<String>, found: &Inspection) -> GuardVerdict {
     if !reasons.is_empty() {
         return Err((reasons, hint));
     }
@@ -279,10 +283,10 @@ fn used(occupied: &[Finding]) -> Vec<String> {
 
 /// Without these a device may be in use or hold data unseen. A mount in a namespace that we may not see
 /// is told by the exclusive open all the same; reservations are enforced by the drive.
-fn is_vital(check: Check) -> bool {
+fn is_vital(check: InspectionCheck) -> bool {
     match check {
-        Check::Open | Check::Exclusive | Check::Content => true,
-        Check::Mounts | Check::Reservation => false,
+        InspectionCheck::Open | InspectionCheck::Exclusive | InspectionCheck::Content => true,
+        InspectionCheck::Mounts | InspectionCheck::Reservation => false,
     }
 }
 
@@ -350,14 +354,14 @@ mod tests {
     use super::super::found::{Signature, Unchecked, Use};
     use super::super::marker::Marker;
     use super::super::rig::consent;
-    use super::super::sample::Sample;
+    use super::super::sample::BlockSample;
     use super::*;
     use std::path::Path;
 
     /// A disk that nobody uses, empty, with this serial and WWN.
     fn disk(serial: Option<&str>, wwn: Option<&str>) -> Inspection {
         Inspection {
-            kind: Kind::Disk,
+            kind: InspectedKind::Disk,
             bytes: 1 << 30,
             identity: Identity {
                 name: Some("sdb".into()),
@@ -365,7 +369,7 @@ mod tests {
                 wwn: wwn.map(Into::into),
                 ..Identity::default()
             },
-            sample: Some(Sample { blocks: 1000, ..Sample::default() }),
+            sample: Some(BlockSample { blocks: 1000, ..BlockSample::default() }),
             ..Inspection::blank(Path::new("/dev/sdb"))
         }
     }
@@ -387,7 +391,7 @@ mod tests {
         let identity = Identity { inode: Some(7), ..Identity::default() };
         Inspection {
             path: "/srv/x".into(),
-            kind: Kind::File,
+            kind: InspectedKind::File,
             identity,
             marker: Some(marker),
             sample: None,
@@ -405,9 +409,11 @@ mod tests {
         let mut used_one = disk(Some("S1"), None);
         used_one.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv (ext4)"));
         let mut blind = disk(Some("S1"), None);
-        blind.unchecked.push(Unchecked { check: Check::Open, why: "other users' processes".into() });
+        blind
+            .unchecked
+            .push(Unchecked { check: InspectionCheck::Open, why: "other users' processes".into() });
         let mut reserved = disk(Some("S1"), None);
-        reserved.unchecked.push(Unchecked { check: Check::Reservation, why: "not read".into() });
+        reserved.unchecked.push(Unchecked { check: InspectionCheck::Reservation, why: "not read".into() });
         let mut shared = disk(Some("S1"), None);
         shared.identity.serial_shared_with = vec!["sdc".into()];
         let mut shared_wwn = disk(Some("S1"), Some("naa.500A"));
@@ -488,14 +494,14 @@ mod tests {
             assert!(judge_free(&found).is_ok(), "judged already");
         }
         let mut blind = disk(Some("S1"), None);
-        blind.unchecked.push(Unchecked { check: Check::Content, why: "unreadable".into() });
+        blind.unchecked.push(Unchecked { check: InspectionCheck::Content, why: "unreadable".into() });
         assert!(take(&blind, &[]).unwrap_err().contains("iotax could not check all of it: unreadable"));
         let mut mounted = carrying(&["ext4"]);
         mounted.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv"));
         for refused in [take(&mounted, &[]).unwrap_err(), judge_free(&mounted).unwrap_err().to_string()] {
             assert!(refused.contains("take away /dev/sdb: sdb1 is mounted at /srv"), "{refused}");
         }
-        let part = Inspection { kind: Kind::Partition("sdb".into()), ..disk(None, None) };
+        let part = Inspection { kind: InspectedKind::Partition("sdb".into()), ..disk(None, None) };
         assert!(take(&part, &[]).unwrap_err().contains("a drive goes as a whole"));
     }
 
@@ -509,7 +515,7 @@ mod tests {
         held.occupied.push(using(Use::Loop, "held by loop device loop0"));
         let theirs = Inspection { marker: None, ..ours.clone() };
         let link = Inspection { symlink: true, ..ours.clone() };
-        let folder = Inspection { kind: Kind::Other("a folder".into()), ..ours };
+        let folder = Inspection { kind: InspectedKind::Other("a folder".into()), ..ours };
         for (found, part) in [
             (&other_inode, "not a file of iotax"),
             (&held, "held by loop device loop0"),

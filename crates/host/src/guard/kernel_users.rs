@@ -3,7 +3,7 @@
 
 use super::found::{Finding, Use};
 use super::mounts;
-use super::openers::Target;
+use super::openers::OpenTarget;
 use crate::block::{self, BlockNode};
 use crate::mounts::unescape;
 use crate::probe::Probe;
@@ -16,7 +16,7 @@ fn finding(kind: Use, text: String) -> Finding {
 }
 
 /// Swap space on the target: /proc/swaps names files and devices.
-pub fn swap(probe: &Probe, target: &Target) -> Vec<Finding> {
+pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     let swaps = probe.read("/proc/swaps").unwrap_or_default();
     let of_target = |line: &str| {
         let path = unescape(line.split_whitespace().next()?);
@@ -51,7 +51,7 @@ pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
 }
 
 fn same_device(probe: &Probe, node: &BlockNode, other: &Path) -> bool {
-    let numbers = Target::Device(block::numbers_in_question(probe, node));
+    let numbers = OpenTarget::Device(block::numbers_in_question(probe, node));
     std::fs::metadata(probe.at(other)).is_ok_and(|meta| numbers.matches(&meta).is_some())
 }
 

@@ -41,7 +41,7 @@ pub(super) fn file_system(path: &Path) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::found::Kind;
+    use crate::guard::found::InspectedKind;
     use crate::guard::inspect::inspect;
     use crate::guard::judge::{Intent, judge};
     use crate::guard::marker;
@@ -61,7 +61,7 @@ mod tests {
         ] {
             let found = inspect(path).expect("inspect");
             assert!(
-                matches!(&found.kind, Kind::Other(what) if what.starts_with("a file that the kernel")),
+                matches!(&found.kind, InspectedKind::Other(what) if what.starts_with("a file that the kernel")),
                 "{found:?}"
             );
             for intent in [Intent::Read, Intent::Write, Intent::Take] {

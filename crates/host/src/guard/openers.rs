@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum OpenTarget {
     /// A file by its file system and inode, whatever name it was opened by.
     File {
         /// st_dev.
@@ -23,25 +23,27 @@ pub enum Target {
     Character(Vec<(u64, String)>),
 }
 
-impl Target {
+impl OpenTarget {
     /// The name under which this file is the target; `None` when it is another.
     pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
         match self {
-            Target::File { device, inode } => (meta.dev() == *device && meta.ino() == *inode).then_some("it"),
-            Target::Device(numbers) if meta.file_type().is_block_device() => {
+            OpenTarget::File { device, inode } => {
+                (meta.dev() == *device && meta.ino() == *inode).then_some("it")
+            }
+            OpenTarget::Device(numbers) if meta.file_type().is_block_device() => {
                 let number = crate::block::devnum(meta.rdev());
                 numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
             }
-            Target::Character(numbers) if meta.file_type().is_char_device() => {
+            OpenTarget::Character(numbers) if meta.file_type().is_char_device() => {
                 numbers.iter().find(|(number, _)| *number == meta.rdev()).map(|(_, name)| name.as_str())
             }
-            Target::Device(_) | Target::Character(_) => None,
+            OpenTarget::Device(_) | OpenTarget::Character(_) => None,
         }
     }
 }
 
 /// Processes but this one that have the target open, and why some were not seen.
-pub fn find(probe: &Probe, target: &Target) -> (Vec<Finding>, Option<String>) {
+pub fn find(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>) {
     let (mut found, mut blind) = (Vec::new(), Vec::new());
     for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
         let comm = || probe.read(format!("/proc/{pid}/comm")).unwrap_or_else(|| "?".into());
@@ -75,7 +77,7 @@ fn blindness(pids: &[String]) -> Option<String> {
     })
 }
 
-fn opened_by(probe: &Probe, pid: u32, target: &Target) -> std::io::Result<Option<String>> {
+fn opened_by(probe: &Probe, pid: u32, target: &OpenTarget) -> std::io::Result<Option<String>> {
     let mut denied = None;
     for entry in std::fs::read_dir(probe.at(Path::new("/proc").join(pid.to_string()).join("fd")))? {
         // Following the link opens nothing: the kernel answers for the file behind it, also when its

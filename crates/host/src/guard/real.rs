@@ -1,7 +1,7 @@
 //! The guard against targets that are really occupied or foreign. Each test says `skipped: needs X`
 //! where the machine cannot make its target.
 
-use super::found::{Check, Inspection, Use};
+use super::found::{Inspection, InspectionCheck, Use};
 use super::inspect::inspect;
 use super::judge::{Intent, judge};
 use super::marker;
@@ -24,11 +24,11 @@ fn full_consent(found: &Inspection) -> Vec<Consent> {
 /// sandboxes) hides its open files, for which every device is refused: said, and set aside here.
 fn inspect_unhindered(path: &Path) -> Inspection {
     let mut found = inspect(path).expect("inspect");
-    for blind in found.unchecked.iter().filter(|blind| blind.check == Check::Open) {
+    for blind in found.unchecked.iter().filter(|blind| blind.check == InspectionCheck::Open) {
         skip(&format!("full root for the whole permit: {}", blind.why));
         assert!(refused(path).contains("iotax could not check all of it: "));
     }
-    found.unchecked.retain(|blind| blind.check != Check::Open);
+    found.unchecked.retain(|blind| blind.check != InspectionCheck::Open);
     found
 }
 
@@ -76,7 +76,7 @@ fn an_empty_device_that_nobody_uses_is_permitted_with_consent() {
     assert!(judge(&found, Intent::Write, &full_consent(&found)).is_ok());
     let hint = judge(&found, Intent::Write, &[]).expect_err("no consent").hint.expect("hint");
     assert!(hint.starts_with("--destroy serial=boot-"), "{hint}");
-    let known = [Check::Reservation, Check::Mounts];
+    let known = [InspectionCheck::Reservation, InspectionCheck::Mounts];
     assert!(found.unchecked.iter().all(|blind| known.contains(&blind.check)), "{:?}", found.unchecked);
 }
 

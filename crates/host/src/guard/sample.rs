@@ -15,7 +15,7 @@ const ENDS: u64 = 1 << 20;
 
 /// What the blocks showed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct BlockSample {
     /// Blocks of 4 KiB that were read.
     pub blocks: u64,
     /// Of these, blocks with any byte that is not zero.
@@ -27,8 +27,8 @@ pub struct Sample {
 }
 
 /// Samples a device of `bytes` bytes.
-pub fn take(path: &Path, bytes: u64) -> Sample {
-    let mut sample = Sample::default();
+pub fn take(path: &Path, bytes: u64) -> BlockSample {
+    let mut sample = BlockSample::default();
     // Past the page cache, which may hold what another machine wrote over since.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags | OFlags::DIRECT, Mode::empty())
@@ -52,20 +52,20 @@ pub fn take(path: &Path, bytes: u64) -> Sample {
 }
 
 /// The same of a copy of a device, of which these positions were read.
-pub fn of_positions(copy: &File, positions: &[u64], bytes: u64) -> Sample {
-    let mut sample = Sample::default();
+pub fn of_positions(copy: &File, positions: &[u64], bytes: u64) -> BlockSample {
+    let mut sample = BlockSample::default();
     read_blocks(copy, positions, bytes, &mut sample);
     sample
 }
 
-impl Sample {
+impl BlockSample {
     fn fail(&mut self, why: &str) {
         self.failed += 1;
         self.first_failure.get_or_insert_with(|| why.to_owned());
     }
 }
 
-fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut Sample) {
+fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut BlockSample) {
     let mut memory = vec![0; 2 * BLOCK as usize];
     let start = memory.as_ptr().align_offset(BLOCK as usize);
     for position in positions {

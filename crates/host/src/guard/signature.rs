@@ -16,7 +16,7 @@ use std::process::Command;
 
 /// A magic at a fixed place.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct SignatureKind {
     /// libblkid's name where it has one.
     pub name: &'static str,
     /// Where.
@@ -34,12 +34,12 @@ pub enum At {
     End(u64),
 }
 
-const fn start(name: &'static str, at: u64, magic: &'static [u8]) -> Kind {
-    Kind { name, at: At::Start(at), magic }
+const fn start(name: &'static str, at: u64, magic: &'static [u8]) -> SignatureKind {
+    SignatureKind { name, at: At::Start(at), magic }
 }
 
-const fn end(name: &'static str, before: u64, magic: &'static [u8]) -> Kind {
-    Kind { name, at: At::End(before), magic }
+const fn end(name: &'static str, before: u64, magic: &'static [u8]) -> SignatureKind {
+    SignatureKind { name, at: At::End(before), magic }
 }
 
 /// Little-endian 0xa92b4efc.
@@ -48,7 +48,7 @@ const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
 const ZFS_UBERBLOCK: &[u8] = b"\x0c\xb1\xba\x00\x00\x00\x00\x00";
 
 /// Every magic at a fixed place; those whose place or name must be computed are in [`COMPUTED`].
-pub const ALL: &[Kind] = &[
+pub const ALL: &[SignatureKind] = &[
     start("xfs", 0, b"XFSB"),
     start("btrfs", 0x1_0040, b"_BHRfS_M"),
     start("f2fs", 1024, b"\x10\x20\xf5\xf2"),

@@ -1,6 +1,6 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
-use super::{Ends, Wire, only, qualified, rdma_needs};
+use super::{Ends, FabricTransport, only, qualified, rdma_needs};
 use crate::{Claim, Exposed, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
@@ -54,7 +54,7 @@ impl Layer for Iscsi {
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         let backing = only(spec, below)?.clone();
         let settings = settings(spec)?;
-        let wire = if iser(spec) { Wire::Rdma } else { Wire::Tcp };
+        let wire = if iser(spec) { FabricTransport::Rdma } else { FabricTransport::Tcp };
         let ends = Ends::plan(spec, below, wire, PORT, context)?;
         let portal = SocketAddr::from(ends.at(spec)?);
         let instance = context.instance("iscsi");

@@ -23,7 +23,7 @@ pub const ALL: &[&dyn Layer] = &[&Nvmf, &Iscsi, &Nbd];
 
 /// What carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wire {
+enum FabricTransport {
     Tcp,
     Rdma,
     /// Nothing that leaves the machine: `loop`, `unix`.
@@ -49,19 +49,19 @@ impl Ends {
     fn plan(
         spec: &LayerSpec,
         below: &Exposed,
-        wire: Wire,
+        wire: FabricTransport,
         first: u16,
         context: &mut PlanContext,
     ) -> Result<Ends> {
         let near = below.place.clone();
         let far = spec.far.clone().unwrap_or_else(|| near.clone());
-        if wire == Wire::Inside {
+        if wire == FabricTransport::Inside {
             refuse_inside(spec, &near, &far)?;
             return Ok(Ends { near, far, at: None });
         }
         let address = match address(spec, &near, &far, wire)? {
             Some(address) => given(address, wire, &near, &far, context),
-            None if wire == Wire::Tcp => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            None if wire == FabricTransport::Tcp => IpAddr::V4(Ipv4Addr::LOCALHOST),
             None => own(context, &near),
         };
         let port = port_at(spec, address, first, &near, context)?;
@@ -102,7 +102,7 @@ fn refuse_inside(spec: &LayerSpec, near: &Place, far: &Place) -> Result<()> {
 }
 
 /// The address that was written, if one was, or needed to be.
-fn address(spec: &LayerSpec, near: &Place, far: &Place, wire: Wire) -> Result<Option<IpAddr>> {
+fn address(spec: &LayerSpec, near: &Place, far: &Place, wire: FabricTransport) -> Result<Option<IpAddr>> {
     let Some(word) = spec.option("address") else {
         ensure!(
             near == far,
@@ -122,7 +122,7 @@ fn address(spec: &LayerSpec, near: &Place, far: &Place, wire: Wire) -> Result<Op
         spec.origin
     );
     ensure!(
-        !address.is_loopback() || wire != Wire::Rdma,
+        !address.is_loopback() || wire != FabricTransport::Rdma,
         "{}: the loopback device has no RDMA; hint: leave address out, or name that of a network card",
         spec.origin
     );
@@ -130,8 +130,14 @@ fn address(spec: &LayerSpec, near: &Place, far: &Place, wire: Wire) -> Result<Op
 }
 
 /// Both ends of an address by RDMA have a device for it.
-fn given(address: IpAddr, wire: Wire, near: &Place, far: &Place, context: &mut PlanContext) -> IpAddr {
-    if wire == Wire::Rdma {
+fn given(
+    address: IpAddr,
+    wire: FabricTransport,
+    near: &Place,
+    far: &Place,
+    context: &mut PlanContext,
+) -> IpAddr {
+    if wire == FabricTransport::Rdma {
         rdma(RdmaOn::At(address), near, context);
         if near != far {
             rdma(RdmaOn::Toward(address), far, context);

@@ -1,7 +1,7 @@
 //! `nbd`: a qemu-nbd with direct I/O, and the kernel's NBD device over it.
 
-use super::{Ends, Wire, only};
-use crate::guest::{self, qemu::Value};
+use super::{Ends, FabricTransport, only};
+use crate::guest::{self, qemu::OptionValue};
 use crate::{Claim, Exposed, Layer, PlanContext, number};
 use anyhow::{Context, Result, ensure};
 use iotax_model::layer::LayerHelp;
@@ -42,7 +42,11 @@ impl Layer for Nbd {
         let backing = only(spec, below)?.clone();
         let connections = number::<u32>(spec, "connections")?;
         ensure!(connections <= 16, "{}: connections = {connections}, at most 16 are made", spec.origin);
-        let wire = if spec.option("transport") == Some("unix") { Wire::Inside } else { Wire::Tcp };
+        let wire = if spec.option("transport") == Some("unix") {
+            FabricTransport::Inside
+        } else {
+            FabricTransport::Tcp
+        };
         let ends = Ends::plan(spec, below, wire, PORT, context)?;
         let instance = context.instance("nbd");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
@@ -86,7 +90,7 @@ fn argv(
     below: &Exposed,
     read_only: bool,
 ) -> Result<Vec<String>> {
-    let image = Value::new("driver", "raw")
+    let image = OptionValue::new("driver", "raw")
         .set("offset", "0")
         .set("size", below.bytes.to_string())
         .set("file.driver", if below.block { "host_device" } else { "file" });

@@ -1,7 +1,7 @@
 //! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) or a running SPDK target, and the kernel's
 //! host.
 
-use super::{Ends, Wire, digest, only, qualified, rdma_needs, uuid};
+use super::{Ends, FabricTransport, digest, only, qualified, rdma_needs, uuid};
 use crate::needs;
 use crate::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use anyhow::{Result, ensure};
@@ -28,19 +28,19 @@ impl Layer for Nvmf {
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
         match wire(spec) {
             // An SPDK target says itself what it can (`missing`).
-            Wire::Tcp | Wire::Inside if is_spdks(spec) => Vec::new(),
-            Wire::Rdma if is_spdks(spec) => rdma_needs(spec).to_vec(),
-            Wire::Tcp => vec!["root", "nvmet", "nvmet_tcp"],
-            Wire::Rdma => [&["root", "nvmet", "nvmet_rdma"], rdma_needs(spec)].concat(),
-            Wire::Inside => vec!["root", "nvmet", "nvme_loop"],
+            FabricTransport::Tcp | FabricTransport::Inside if is_spdks(spec) => Vec::new(),
+            FabricTransport::Rdma if is_spdks(spec) => rdma_needs(spec).to_vec(),
+            FabricTransport::Tcp => vec!["root", "nvmet", "nvmet_tcp"],
+            FabricTransport::Rdma => [&["root", "nvmet", "nvmet_rdma"], rdma_needs(spec)].concat(),
+            FabricTransport::Inside => vec!["root", "nvmet", "nvme_loop"],
         }
     }
 
     fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
         match wire(spec) {
-            Wire::Tcp => vec!["root", "nvme_tcp"],
-            Wire::Rdma => [&["root", "nvme_rdma"], rdma_needs(spec)].concat(),
-            Wire::Inside => vec!["root", "nvme_loop"],
+            FabricTransport::Tcp => vec!["root", "nvme_tcp"],
+            FabricTransport::Rdma => [&["root", "nvme_rdma"], rdma_needs(spec)].concat(),
+            FabricTransport::Inside => vec!["root", "nvme_loop"],
         }
     }
 
@@ -110,7 +110,7 @@ fn is_spdks(spec: &LayerSpec) -> bool {
 }
 
 /// What its target cannot serve, or is not told in this way.
-fn check_target(spec: &LayerSpec, device: &PathRef, wire: Wire) -> Result<()> {
+fn check_target(spec: &LayerSpec, device: &PathRef, wire: FabricTransport) -> Result<()> {
     let origin = &spec.origin;
     if !is_spdks(spec) {
         let written = spec.options.contains_key("spdk");
@@ -125,7 +125,10 @@ fn check_target(spec: &LayerSpec, device: &PathRef, wire: Wire) -> Result<()> {
         is_bdev,
         "{origin}: target=spdk serves a bdev, and below is {device}; hint: put spdk(...) between"
     );
-    ensure!(wire != Wire::Inside, "{origin}: an SPDK target has no transport=loop; hint: transport=tcp");
+    ensure!(
+        wire != FabricTransport::Inside,
+        "{origin}: an SPDK target has no transport=loop; hint: transport=tcp"
+    );
     let inline = spec.options.contains_key("inline-data-size");
     ensure!(
         !inline,
@@ -134,11 +137,11 @@ fn check_target(spec: &LayerSpec, device: &PathRef, wire: Wire) -> Result<()> {
     Ok(())
 }
 
-fn wire(spec: &LayerSpec) -> Wire {
+fn wire(spec: &LayerSpec) -> FabricTransport {
     match spec.option("transport") {
-        Some("rdma") => Wire::Rdma,
-        Some("loop") => Wire::Inside,
-        _ => Wire::Tcp,
+        Some("rdma") => FabricTransport::Rdma,
+        Some("loop") => FabricTransport::Inside,
+        _ => FabricTransport::Tcp,
     }
 }
 
@@ -165,7 +168,7 @@ fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     for (name, word) in [("hdr-digest", "hdr_digest"), ("data-digest", "data_digest")] {
         if flag(spec, name) {
             ensure!(
-                wire(spec) == Wire::Tcp,
+                wire(spec) == FabricTransport::Tcp,
                 "{}: {name} is of transport=tcp only; hint: leave it out",
                 spec.origin
             );
@@ -175,10 +178,10 @@ fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     Ok(options)
 }
 
-fn inline_data_size(spec: &LayerSpec, wire: Wire) -> Result<Option<u64>> {
+fn inline_data_size(spec: &LayerSpec, wire: FabricTransport) -> Result<Option<u64>> {
     let Some(word) = spec.option("inline-data-size") else { return Ok(None) };
     ensure!(
-        wire != Wire::Inside,
+        wire != FabricTransport::Inside,
         "{}: inline-data-size is of what leaves the machine; hint: leave it out, or transport=tcp",
         spec.origin
     );

@@ -3,13 +3,13 @@
 use super::*;
 use crate::{Layer, layer_of};
 use iotax_load::Hold;
-use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_model::scenario::{Scenario, Stack};
 use iotax_steps::{Place, RunTag, Step};
 use std::fmt::Write as _;
 
 fn scenario(text: &str) -> Scenario {
-    from_arguments(&[text.to_owned()], &Request::default()).unwrap()
+    from_arguments(&[text.to_owned()], &ScenarioRequest::default()).unwrap()
 }
 
 /// The layers of a stack over a device of 1 GiB.
@@ -129,7 +129,7 @@ fn what_cannot_lead_anywhere_is_refused_with_what_would_do() {
 fn a_wildcard_is_refused_where_it_is_written() {
     for layer in ["nvmf(address=0.0.0.0)", "iscsi(address=\"::\")", "nbd(address=0.0.0.0)"] {
         let text = format!("/dev/nvme1n1 | {layer}");
-        let error = from_arguments(&[text], &Request::default()).unwrap_err().to_string();
+        let error = from_arguments(&[text], &ScenarioRequest::default()).unwrap_err().to_string();
         assert!(error.contains("is every address of a machine"), "{error}");
     }
 }
@@ -199,8 +199,8 @@ fn an_export_writes_nothing_and_a_file_below_it_is_shown_without_its_marker() {
     assert!(
         !Iscsi.opens_for_writing(&spec("/dev/x | iscsi")) && !Nbd.opens_for_writing(&spec("/dev/x | nbd"))
     );
-    let refused =
-        from_arguments(&["file:/srv/x.img,size=1GiB | nvmf".into()], &Request::default()).unwrap_err();
+    let refused = from_arguments(&["file:/srv/x.img,size=1GiB | nvmf".into()], &ScenarioRequest::default())
+        .unwrap_err();
     assert!(refused.to_string().contains("put \"loop\" between them"), "{refused}");
     let file = Exposed {
         paths: vec![PathRef::Path("/srv/a,b.img".into())],

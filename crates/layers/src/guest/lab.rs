@@ -5,14 +5,16 @@
 use super::attach;
 use super::boot;
 use super::modules::Tree;
-use super::qemu::{Aio, Backend, Cache, DetectZeroes, DiskSpec, GuestSpec, Machine, Memory, Server, Start};
+use super::qemu::{
+    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, GuestSpec, GuestStart, MachineType, Memory,
+};
 use super::root;
-use super::vm::{GuestPlan, Parts, spawn};
+use super::vm::{GuestParts, GuestPlan, spawn};
 use crate::PlanContext;
 use anyhow::{Context, Result};
 use iotax_steps::op::{BuildInitramfs, MakeFile, Op};
 use iotax_steps::process::started_process;
-use iotax_steps::wire::{Link, Peer};
+use iotax_steps::wire::{Peer, PeerLink};
 use iotax_steps::{PathRef, Place, StepId};
 use iotax_units::exit::Failed;
 use rustix::fs::{Mode, OFlags};
@@ -68,7 +70,7 @@ const EMULATED: &str = "emulated: the drives of a lab are files behind QEMU's NV
 ///
 /// # Errors
 /// Bad input: what QEMU would not take, with where it was asked for.
-pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<GuestPlan> {
+pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Result<GuestPlan> {
     let directory = context.tag.run_dir.clone();
     let initrd = directory.join(format!("{}.initramfs", wish.place));
     let guest = GuestSpec {
@@ -76,13 +78,13 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
         run_tag: context.tag.run_id.clone(),
         vcpus: wish.vcpus,
         memory: wish.memory,
-        machine: Machine::Q35,
+        machine: MachineType::Q35,
         firmware: None,
         accel: parts.accel,
         tsc_khz: parts.tsc_khz,
         disks: wish.drives.iter().map(disk).collect::<Result<_>>()?,
         card: None,
-        start: Start::Kernel {
+        start: GuestStart::Kernel {
             kernel: parts.image.clone(),
             initrd: initrd.clone(),
             root: Some(wish.root_image.clone()),
@@ -157,7 +159,7 @@ fn disk(drive: &LabDrive) -> Result<DiskSpec> {
         read_only: false,
         share_read: false,
         shared_out: false,
-        server: Server::Qemu,
+        server: DiskServer::Qemu,
     })
 }
 
@@ -171,7 +173,7 @@ fn takes_direct(file: &Path) -> bool {
 }
 
 /// Of the initramfs: those that the image is mounted with.
-pub(super) fn modules(parts: &Parts) -> Vec<String> {
+pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
     // Of a kernel that is still to be fetched nothing is known.
     let tree = Tree::open(&parts.kernel.modules).ok();
     let there = |name: &&&str| tree.as_ref().is_some_and(|tree| tree.has(name));
@@ -196,7 +198,7 @@ pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
     })?;
     let socket = UnixStream::connect(path)
         .map_err(|error| Failed::measurement(format!("guest {}: port for steps: {error}", plan.place)))?;
-    let link = Link::of_socket(socket).context("cannot use the guest's port for steps")?;
+    let link = PeerLink::of_socket(socket).context("cannot use the guest's port for steps")?;
     let files = plan.files.clone();
     let name = format!("guest {} (steps)", plan.place);
     Ok(Peer::new(name, link, Box::new(move || boot::last_words(&files)))
@@ -225,7 +227,7 @@ mod tests {
     }
 
     fn planned(wish: &LabWish) -> Result<(PlanContext, GuestPlan)> {
-        let parts = Parts::made_up();
+        let parts = GuestParts::made_up();
         let mut context = PlanContext::new(RunTag::of_none(), Some(parts.clone()), 1);
         let guest = plan(&mut context, &parts, wish)?;
         Ok((context, guest))
@@ -245,7 +247,7 @@ mod tests {
     #[test]
     fn drives_that_qemu_would_not_take_are_refused_before_any_step() {
         for drives in [&["d0", "d0"][..], &["iotax-root"], &["a,b"], &["a-name-of-21-letters-"]] {
-            let parts = Parts::made_up();
+            let parts = GuestParts::made_up();
             let mut context = PlanContext::new(RunTag::of_none(), None, 1);
             let error = plan(&mut context, &parts, &wish(drives)).unwrap_err();
             assert!(

@@ -20,6 +20,6 @@ pub use iotax_steps::guest::{
     settings, signs,
 };
 pub use vm::{
-    Draft, FINDINGS, GuestPlan, NETWORK_NEEDS, Parts, VirtualMachine, below, finish, gives_drive_to_stranger,
-    initramfs_for, is_dead_kvm, named, put_on_processors, reach, requested, seed,
+    FINDINGS, GuestDraft, GuestParts, GuestPlan, NETWORK_NEEDS, VirtualMachine, below, finish,
+    gives_drive_to_stranger, initramfs_for, is_dead_kvm, named, put_on_processors, reach, requested, seed,
 };

@@ -37,11 +37,11 @@ impl GuestPlan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::qemu::{DiskSpec, Memory, Server};
+    use super::super::qemu::{DiskServer, DiskSpec, Memory};
     use super::*;
     use crate::guest::attach;
     use crate::guest::pin::Pin;
-    use iotax_host::pci::Drive;
+    use iotax_host::pci::PciDrive;
     use iotax_steps::PathRef;
 
     fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
@@ -78,7 +78,8 @@ mod tests {
             "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native, iothread=false, num-queues=4, snapshot=on"
         );
         assert_eq!(of("vhost-scsi", usual.clone()), "256 MiB of /srv/x.img by vhost-scsi");
-        let drive = Server::Drive(Box::new(Drive { address: "0000:01:00.0".into(), ..Drive::default() }));
+        let drive =
+            DiskServer::Drive(Box::new(PciDrive { address: "0000:01:00.0".into(), ..PciDrive::default() }));
         assert_eq!(
             of("vfio", DiskSpec { server: drive, ..usual }),
             "the drive at 0000:01:00.0 (/srv/x.img) by vfio"

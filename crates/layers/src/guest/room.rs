@@ -1,8 +1,8 @@
 //! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes, processors. Asked before anything is made,
 //! since a host that swaps, or kills a guest for want of memory, measures nothing.
 
-use super::pin::{self, Group, Pin};
-use super::qemu::{Accel, Qcow2, Server};
+use super::pin::{self, CacheGroup, Pin};
+use super::qemu::{Accel, DiskServer, Qcow2};
 use super::vm::GuestPlan;
 use iotax_host::facts::{HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes};
 use iotax_host::probe::Probe;
@@ -18,16 +18,16 @@ pub struct Room {
     /// Huge pages by size.
     pub huge_pages: Vec<HugePages>,
     /// Its NUMA nodes.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NumaNode>,
     /// Processors that this program may use; `None`: not known.
     pub processors: Option<usize>,
     /// Of these, which share an L3 cache.
-    pub groups: Vec<Group>,
+    pub groups: Vec<CacheGroup>,
 }
 
 /// What a NUMA node has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Node {
+pub struct NumaNode {
     /// Its number.
     pub number: u32,
     /// Bytes that could be had there at most; `None`: not known.
@@ -44,7 +44,7 @@ const QEMU_BYTES: u64 = 96 << 20;
 impl Room {
     /// Of this machine.
     pub fn of(probe: &Probe) -> Room {
-        let node = |name: &String| Some(Node::of(probe, name.strip_prefix("node")?.parse().ok()?));
+        let node = |name: &String| Some(NumaNode::of(probe, name.strip_prefix("node")?.parse().ok()?));
         Room {
             memory: memory_bytes(probe, "MemAvailable"),
             huge_pages: huge_pages(probe),
@@ -128,7 +128,7 @@ impl Room {
 
     fn check_processors(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         self.check_vcpus(guests)?;
-        let known: BTreeSet<u32> = self.groups.iter().flat_map(Group::cpus).collect();
+        let known: BTreeSet<u32> = self.groups.iter().flat_map(CacheGroup::cpus).collect();
         let wanted = |guest: &GuestPlan| guest.pin.iter().flat_map(Pin::cpus).collect::<Vec<u32>>();
         for guest in guests {
             if let Some(missing) = wanted(guest).into_iter().find(|cpu| !known.contains(cpu)) {
@@ -172,12 +172,12 @@ impl Room {
     }
 }
 
-impl Node {
+impl NumaNode {
     /// What the page cache has there could be had too, but for what is dirty: more than this there is not.
-    fn of(probe: &Probe, number: u32) -> Node {
+    fn of(probe: &Probe, number: u32) -> NumaNode {
         let bytes = |key| node_memory_bytes(probe, number, key);
         let cached = ["Active(file)", "Inactive(file)", "SReclaimable"].into_iter().filter_map(bytes);
-        Node {
+        NumaNode {
             number,
             memory: bytes("MemFree").map(|free| free + cached.sum::<u64>()),
             huge_pages: node_huge_pages(probe, number),
@@ -253,11 +253,11 @@ fn lacking(
 
 /// Threads of this host that serve the disk of a guest which is under load; its other disks rest meanwhile.
 fn serving_threads(guest: &GuestPlan) -> u32 {
-    let of_disk = |server: &Server, iothreads: u16| match server {
+    let of_disk = |server: &DiskServer, iothreads: u16| match server {
         // Without a thread of its own it is the main loop.
-        Server::Qemu | Server::Daemon(_) => u32::from(iothreads).max(1),
+        DiskServer::Qemu | DiskServer::Daemon(_) => u32::from(iothreads).max(1),
         // vhost's worker.
-        Server::Kernel(_) => 1,
+        DiskServer::Kernel(_) => 1,
         // A drive needs nobody.
         _ => 0,
     };
@@ -305,7 +305,7 @@ mod tests {
         Room {
             memory: Some(8 << 30),
             huge_pages: vec![pages],
-            nodes: vec![Node::default()],
+            nodes: vec![NumaNode::default()],
             processors: Some(4),
             groups: Vec::new(),
         }
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn processors_that_are_not_there_are_refused() {
-        let groups = vec![Group::single(0..4, None)];
+        let groups = vec![CacheGroup::single(0..4, None)];
         let room = Room { groups, ..room() };
         let mut guests = guests(1, Memory::plain(256 << 20));
         let pin = |cpus: &[u32]| Some(Pin { vcpus: vec![cpus.to_vec(); 2], others: cpus.to_vec() });
@@ -398,7 +398,7 @@ mod tests {
     fn a_node_has_its_own_memory_and_huge_pages() {
         let pages = |free| HugePages { size: 2 << 20, total: Some(300), free: Some(free), reserved: None };
         let node =
-            |number, memory, free| Node { number, memory: Some(memory), huge_pages: vec![pages(free)] };
+            |number, memory, free| NumaNode { number, memory: Some(memory), huge_pages: vec![pages(free)] };
         let room = Room { nodes: vec![node(0, 6 << 30, 256), node(1, 2 << 30, 256)], ..room() };
         let on = |number, memory| Memory { node: Some(number), ..memory };
         let plain = Memory::plain(1 << 30);
@@ -409,7 +409,7 @@ mod tests {
             refused.message,
             "the 2 guests vm0 to vm1 need 2 GiB of memory of NUMA node 1, and it can give 1.80 GiB; hint: another numa, less memory, or fewer guests"
         );
-        let unknown = Room { nodes: vec![Node { number: 1, ..Node::default() }], ..room.clone() };
+        let unknown = Room { nodes: vec![NumaNode { number: 1, ..NumaNode::default() }], ..room.clone() };
         assert!(unknown.check(&guests(2, on(1, plain))).is_ok(), "not known, not refused");
         let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
         assert!(room.check(&guests(2, huge)).is_ok(), "on any node");
@@ -458,9 +458,12 @@ mod tests {
         let warned = |guests: &[GuestPlan]| room().warnings(&guests.iter().collect::<Vec<_>>());
         assert_eq!(warned(&guests), Vec::<String>::new());
         let disk = |iothreads, server| DiskSpec { iothreads, server, ..DiskSpec::made_up() };
-        guests[0].disks =
-            vec![disk(1, Server::Qemu), disk(4, Server::Qemu), disk(0, Server::Kernel("naa.5".into()))];
-        guests[1].disks = vec![disk(0, Server::Daemon("/run/x".into()))];
+        guests[0].disks = vec![
+            disk(1, DiskServer::Qemu),
+            disk(4, DiskServer::Qemu),
+            disk(0, DiskServer::Kernel("naa.5".into())),
+        ];
+        guests[1].disks = vec![disk(0, DiskServer::Daemon("/run/x".into()))];
         assert_eq!(
             warned(&guests),
             [

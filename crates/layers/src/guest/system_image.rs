@@ -99,7 +99,7 @@ fn is_loop_over(device: &Metadata, file: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 
     fn boot_sector() -> Vec<u8> {
         let mut sector = vec![0; SECTOR - 2];
@@ -125,7 +125,7 @@ mod tests {
         std::fs::create_dir(at("folder")).unwrap();
         let refused = |file: &str, image: &str| {
             let stack = format!("file:{},size=1MiB | vm(image={})", at(file), at(image));
-            let scenario = from_arguments(&[stack], &Request::default()).unwrap();
+            let scenario = from_arguments(&[stack], &ScenarioRequest::default()).unwrap();
             of(&scenario).map_err(|error| {
                 assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
                 error.to_string().replace(folder.path().to_str().unwrap(), "")

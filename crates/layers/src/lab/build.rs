@@ -1,9 +1,9 @@
 //! Builds a root image: ZFS's modules in a throw-away chroot, a root of packages by mmdebstrap, both with the kernel's modules
 //! in an ext4 file system. All in one folder of the cache that gets its name when it is whole, and is gone if that fails.
 
-use super::image::{self, CacheLock, Image, Record, UNFINISHED, Zfs};
+use super::image::{self, CacheLock, Image, ImageRecord, UNFINISHED, ZfsModules};
 use super::recipe::{self, ASSEMBLE, COMPILE_ZFS, Recipe};
-use super::sources::{self, Source};
+use super::sources::{self, ReleaseSource};
 use super::{child, current};
 use crate::guest::kernel::{self, Kernel};
 use crate::guest::modules::Tree;
@@ -123,7 +123,7 @@ impl Build<'_> {
         }
     }
 
-    fn make(&mut self, work: &Work) -> Result<(Zfs, BTreeMap<String, String>)> {
+    fn make(&mut self, work: &Work) -> Result<(ZfsModules, BTreeMap<String, String>)> {
         let recipe = Recipe::ours()?;
         let kept = if self.again { None } else { work.kept_zfs()? };
         if let Some(version) = kept {
@@ -133,12 +133,12 @@ impl Build<'_> {
             ));
             let packages = self.finish(work, &recipe, true)?;
             if packages.get(&recipe.zfs.tools) == Some(&version) {
-                return Ok((Zfs::Compiled { version }, packages));
+                return Ok((ZfsModules::Compiled { version }, packages));
             }
             self.tell("ZFS's programs are newer than these modules, which are compiled anew");
         }
         let zfs = self.zfs(work, &recipe)?;
-        let packages = self.finish(work, &recipe, !matches!(zfs, Zfs::Lacks { .. }))?;
+        let packages = self.finish(work, &recipe, !matches!(zfs, ZfsModules::Lacks { .. }))?;
         Ok((zfs, packages))
     }
 
@@ -158,22 +158,22 @@ impl Build<'_> {
     }
 
     /// An image without ZFS is one all the same; an interrupted build is none.
-    fn zfs(&mut self, work: &Work, recipe: &Recipe) -> Result<Zfs> {
+    fn zfs(&mut self, work: &Work, recipe: &Recipe) -> Result<ZfsModules> {
         let version = &work.kernel.version;
         if Tree::open(&work.kernel.modules)?.has("zfs") {
-            return Ok(Zfs::OfKernel);
+            return Ok(ZfsModules::OfKernel);
         }
         self.tell(&format!("compiling ZFS's modules for {version} (some minutes)"));
         match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
             Ok(()) => {
                 let told = read_text(&work.path("zfs.version")).context("ZFS's modules report no version")?;
-                Ok(Zfs::Compiled { version: told.trim().to_owned() })
+                Ok(ZfsModules::Compiled { version: told.trim().to_owned() })
             }
             Err(_) if self.stop.load(Ordering::Relaxed) => Err(child::interrupted().into()),
             Err(error) => {
                 self.tell(&format!("the image will be without ZFS: {error:#}"));
                 let cause = child::cause(work.work.path(), "zfs.sh").unwrap_or_else(|| error.to_string());
-                Ok(Zfs::Lacks { why: format!("its modules were not compiled for {version}: {cause}") })
+                Ok(ZfsModules::Lacks { why: format!("its modules were not compiled for {version}: {cause}") })
             }
         }
     }
@@ -194,7 +194,7 @@ const MODULES: &str = "zfs.tar";
 struct Work {
     work: TempDir,
     cache: PathBuf,
-    sources: Vec<Source>,
+    sources: Vec<ReleaseSource>,
     options: Vec<String>,
     suite: String,
     kernel: Kernel,
@@ -230,7 +230,9 @@ impl Work {
             let record = &image.record;
             let same = record.kernel == self.kernel.version && record.suite == self.suite;
             match &record.zfs {
-                Zfs::Compiled { version } if same => Some((image.folder.join(MODULES), version.clone())),
+                ZfsModules::Compiled { version } if same => {
+                    Some((image.folder.join(MODULES), version.clone()))
+                }
                 _ => None,
             }
         };
@@ -285,9 +287,9 @@ impl Work {
     }
 
     /// Gives the image its name in the cache; one of before is gone with the folder of the build.
-    fn keep(self, zfs: Zfs, packages: BTreeMap<String, String>, seconds: u64) -> Result<Image> {
+    fn keep(self, zfs: ZfsModules, packages: BTreeMap<String, String>, seconds: u64) -> Result<Image> {
         let name = recipe::name(&self.suite, &self.kernel.version);
-        let record = Record {
+        let record = ImageRecord {
             name: name.clone(),
             built: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             iotax: env!("CARGO_PKG_VERSION").into(),
@@ -304,7 +306,7 @@ impl Work {
         };
         std::fs::create_dir(&fresh).with_context(|| format!("cannot create {}", fresh.display()))?;
         moved(&self.path("root.ext4"), &fresh.join("root.ext4"))?;
-        if matches!(record.zfs, Zfs::Compiled { .. }) {
+        if matches!(record.zfs, ZfsModules::Compiled { .. }) {
             moved(&self.path(MODULES), &fresh.join(MODULES))?;
         }
         Image::write(&fresh, record.clone())?;

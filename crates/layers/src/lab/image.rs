@@ -20,7 +20,7 @@ pub(super) const UNFINISHED: &str = ".new-";
 
 /// What an image is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct ImageRecord {
     /// Of recipe, release and kernel; also the folder's name.
     pub name: String,
     /// When it was built.
@@ -32,7 +32,7 @@ pub struct Record {
     /// The kernel whose modules it has.
     pub kernel: String,
     /// ZFS.
-    pub zfs: Zfs,
+    pub zfs: ZfsModules,
     /// All packages with their versions.
     pub packages: BTreeMap<String, String>,
     /// Seconds that building took.
@@ -42,7 +42,7 @@ pub struct Record {
 /// Where ZFS's modules are from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Zfs {
+pub enum ZfsModules {
     /// Compiled, of this version of its source package.
     Compiled {
         /// Of the package.
@@ -57,12 +57,12 @@ pub enum Zfs {
     },
 }
 
-impl std::fmt::Display for Zfs {
+impl std::fmt::Display for ZfsModules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Zfs::Compiled { version } => write!(f, "{version}, compiled for this kernel"),
-            Zfs::OfKernel => write!(f, "with the kernel"),
-            Zfs::Lacks { why } => write!(f, "none: {why}"),
+            ZfsModules::Compiled { version } => write!(f, "{version}, compiled for this kernel"),
+            ZfsModules::OfKernel => write!(f, "with the kernel"),
+            ZfsModules::Lacks { why } => write!(f, "none: {why}"),
         }
     }
 }
@@ -73,7 +73,7 @@ pub struct Image {
     /// Its folder.
     pub folder: PathBuf,
     /// What it is made of.
-    pub record: Record,
+    pub record: ImageRecord,
 }
 
 impl Image {
@@ -104,7 +104,7 @@ impl Image {
     }
 
     /// Writes the record of an image that is ready in a folder.
-    pub(super) fn write(folder: &Path, record: Record) -> Result<()> {
+    pub(super) fn write(folder: &Path, record: ImageRecord) -> Result<()> {
         let path = folder.join(RECORD);
         std::fs::write(&path, serde_json::to_vec_pretty(&record)?)
             .with_context(|| format!("cannot write {}", path.display()))
@@ -201,14 +201,14 @@ pub(super) fn lock(cache: &Path) -> Result<Option<CacheLock>> {
 mod tests {
     use super::*;
 
-    fn record(name: &str) -> Record {
-        Record {
+    fn record(name: &str) -> ImageRecord {
+        ImageRecord {
             name: name.into(),
             built: "2026-11-23T01:00:00Z".into(),
             iotax: "0.1.0".into(),
             suite: "bookworm".into(),
             kernel: "6.1.0-56-amd64".into(),
-            zfs: Zfs::Lacks { why: "no headers".into() },
+            zfs: ZfsModules::Lacks { why: "no headers".into() },
             packages: BTreeMap::from([("mdadm".into(), "4.2-5".into())]),
             seconds: 300,
         }
@@ -236,8 +236,10 @@ mod tests {
         assert!(told.contains(&Some(&record(&name))) && told.contains(&None), "{told:?}");
         let image = found.into_iter().find_map(|(_, image)| image.ok()).unwrap();
         assert!(image.is_of_our_recipe());
-        let other =
-            Image { record: Record { kernel: "6.1.0-57-amd64".into(), ..image.record.clone() }, ..image };
+        let other = Image {
+            record: ImageRecord { kernel: "6.1.0-57-amd64".into(), ..image.record.clone() },
+            ..image
+        };
         assert!(!other.is_of_our_recipe());
     }
 

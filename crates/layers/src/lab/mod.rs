@@ -8,9 +8,9 @@ mod recipe;
 mod sources;
 
 pub use build::Build;
-pub use image::{Image, Record, Zfs, all, cache_directory, current, remove_others};
+pub use image::{Image, ImageRecord, ZfsModules, all, cache_directory, current, remove_others};
 
-use crate::guest::kernel::{self, Kernel, Source};
+use crate::guest::kernel::{self, Kernel, KernelSource};
 use anyhow::Result;
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
@@ -33,8 +33,8 @@ pub fn root_image(kernel: &Kernel) -> Result<PathBuf> {
 pub fn state() -> Result<(), String> {
     let suite = sources::suite().map_err(|failed| failed.message)?;
     let version = match kernel::look()? {
-        Source::Ready(kernel) => kernel.version,
-        Source::Packages(packages) => packages.join(" and "),
+        KernelSource::Ready(kernel) => kernel.version,
+        KernelSource::Packages(packages) => packages.join(" and "),
     };
     current(&suite, &version).map(drop).ok_or_else(|| not_built(&version))
 }

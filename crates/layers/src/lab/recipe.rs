@@ -19,13 +19,13 @@ pub struct Recipe {
     /// Packages, and what each is for.
     pub packages: BTreeMap<String, String>,
     /// ZFS.
-    pub zfs: Zfs,
+    pub zfs: ZfsRecipe,
 }
 
 /// Where ZFS comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Zfs {
+pub struct ZfsRecipe {
     /// The package with its programs.
     pub tools: String,
     /// The package with the source of its modules.

@@ -15,7 +15,7 @@ const ORIGINS: &[(&str, &str)] = &[("Debian", "contrib"), ("Ubuntu", "universe")
 
 /// An archive's release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct ReleaseSource {
     uri: String,
     /// `bookworm`, `bookworm-security`.
     release: String,
@@ -26,7 +26,7 @@ pub struct Source {
     further: &'static str,
 }
 
-impl Source {
+impl ReleaseSource {
     /// As a line of apt's; `further` adds the component with ZFS.
     fn line(&self, further: bool) -> String {
         let signed_by =
@@ -40,7 +40,7 @@ impl Source {
 }
 
 /// The sources as a list of apt's.
-pub fn list(sources: &[Source], further: bool) -> String {
+pub fn list(sources: &[ReleaseSource], further: bool) -> String {
     sources.iter().map(|source| source.line(further)).collect()
 }
 
@@ -75,7 +75,7 @@ fn suite_of(os_release: &str) -> Option<String> {
 ///
 /// # Errors
 /// An unmet need: there is no apt, or it has none.
-pub fn of_machine(suite: &str) -> Result<Vec<Source>> {
+pub fn of_machine(suite: &str) -> Result<Vec<ReleaseSource>> {
     let mut apt = Command::new("apt-get");
     let asked = apt.env("LC_ALL", "C").args(["indextargets", "Created-By: Packages"]);
     let output = output_of(asked, ANSWERS_WITHIN).map_err(|error| {
@@ -94,8 +94,8 @@ fn read(path: &str) -> Option<String> {
 }
 
 /// Of what `apt-get indextargets` prints: a paragraph an index.
-fn of_targets(text: &str, suite: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<Source> {
-    let mut sources: Vec<Source> = Vec::new();
+fn of_targets(text: &str, suite: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<ReleaseSource> {
+    let mut sources: Vec<ReleaseSource> = Vec::new();
     for target in text.split("\n\n").map(fields) {
         let field = |name: &str| target.get(name).copied().unwrap_or_default();
         let (uri, release, component) = (field("Repo-URI"), field("Release"), field("Component"));
@@ -104,7 +104,7 @@ fn of_targets(text: &str, suite: &str, read: &dyn Fn(&str) -> Option<String>) ->
         match sources.iter_mut().find(|source| source.uri == uri && source.release == release) {
             Some(source) if source.components.iter().any(|known| known == component) => {}
             Some(source) => source.components.push(component.to_owned()),
-            None => sources.push(Source {
+            None => sources.push(ReleaseSource {
                 uri: uri.to_owned(),
                 release: release.to_owned(),
                 components: vec![component.to_owned()],

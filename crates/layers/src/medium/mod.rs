@@ -4,14 +4,14 @@
 use super::{Exposed, PlanContext, guest};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
-use iotax_model::scenario::{Agent, Engine, Medium};
+use iotax_model::scenario::{Engine, LoadIssuer, Medium};
 use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
 use iotax_steps::{PathRef, Place, RbdImage};
 use std::path::{Path, PathBuf};
 
 /// What a medium at the bottom of a stack is on this machine, found out before planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundMedium {
     /// Bytes of data.
     pub bytes: u64,
     /// Block device or file.
@@ -24,10 +24,10 @@ pub struct Found {
     pub disk: Option<String>,
 }
 
-impl Found {
+impl FoundMedium {
     /// One without a signature.
-    pub fn bare(bytes: u64, block: bool, exists: bool) -> Found {
-        Found { bytes, block, exists, signatures: Vec::new(), disk: None }
+    pub fn bare(bytes: u64, block: bool, exists: bool) -> FoundMedium {
+        FoundMedium { bytes, block, exists, signatures: Vec::new(), disk: None }
     }
 }
 
@@ -38,7 +38,7 @@ impl Found {
 /// When there is no member, or nothing is known of one.
 pub fn plan(
     medium: &Medium,
-    found: &[Found],
+    found: &[FoundMedium],
     sibling: Option<usize>,
     context: &PlanContext,
 ) -> Result<Exposed> {
@@ -56,7 +56,7 @@ pub fn plan(
 /// When it is a list itself.
 pub fn plan_member(
     member: &Medium,
-    found: &Found,
+    found: &FoundMedium,
     sibling: Option<usize>,
     context: &mut PlanContext,
 ) -> Result<Exposed> {
@@ -65,7 +65,7 @@ pub fn plan_member(
         Medium::File { path, keep, .. } if !found.exists => {
             make_file(&Place::Host, &sibling_path(path, sibling), *keep, found.bytes, context);
         }
-        Medium::Remote { path, keep, agent: Agent::Iotax, .. } if !found.exists => {
+        Medium::Remote { path, keep, agent: LoadIssuer::Iotax, .. } if !found.exists => {
             make_file(&shown.place, path, *keep, found.bytes, context);
         }
         Medium::Remote { host, path, .. } if !found.exists => {
@@ -89,14 +89,19 @@ pub fn plan_member(
 pub fn made_file(member: &Medium, sibling: Option<usize>) -> Option<(Place, PathBuf)> {
     match member {
         Medium::File { path, size: Some(_), .. } => Some((Place::Host, sibling_path(path, sibling))),
-        Medium::Remote { host, path, size: Some(_), agent: Agent::Iotax, .. } => {
+        Medium::Remote { host, path, size: Some(_), agent: LoadIssuer::Iotax, .. } => {
             Some((Place::Ssh(host.clone()), path.clone()))
         }
         _ => None,
     }
 }
 
-fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanContext) -> Result<Exposed> {
+fn shown(
+    member: &Medium,
+    found: &FoundMedium,
+    sibling: Option<usize>,
+    context: &PlanContext,
+) -> Result<Exposed> {
     match member {
         Medium::File { path, .. } => {
             Ok(exposed(sibling_path(path, sibling), found, Place::Host, context.writable))
@@ -106,7 +111,7 @@ fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanC
         }
         Medium::Remote { host, path, agent, .. } => {
             let there = exposed(path.clone(), found, Place::Ssh(host.clone()), context.writable);
-            Ok(Exposed { engine: (*agent == Agent::Fio).then_some(Engine::Fio), ..there })
+            Ok(Exposed { engine: (*agent == LoadIssuer::Fio).then_some(Engine::Fio), ..there })
         }
         Medium::Drive { place, name } => {
             Ok(exposed(guest::lab::link_of(name), found, place.clone(), context.writable))
@@ -143,7 +148,7 @@ fn make_file(place: &Place, path: &Path, keep: bool, bytes: u64, context: &mut P
     context.add_in(place, "fill the file under test", Op::FillFile(fill));
 }
 
-fn exposed(path: PathBuf, found: &Found, place: Place, writable: bool) -> Exposed {
+fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> Exposed {
     Exposed {
         paths: vec![PathRef::Path(path)],
         bytes: found.bytes,

@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn an_osd_that_is_out_comes_in_again_and_is_waited_for() {
-        use crate::state::{State, transition};
+        use crate::state::{AskedState, transition};
         let spec = spec(&Ceph, "");
         let (made, members) = (PathRef::Path("/r/ceph.conf".into()), over(3, GIB).paths);
         let way = |from, to| {
@@ -254,13 +254,17 @@ mod tests {
             Ok(steps.into_iter().map(|(why, op)| (why, op.operation().describe())).collect::<Vec<_>>())
         };
         let way = |from, to| way(from, to).map_err(|why: anyhow::Error| why.to_string());
-        let out = way(State::Healthy, State::Out(1)).unwrap();
+        let out = way(AskedState::Healthy, AskedState::Out(1)).unwrap();
         let first = ("mark member 1 of 3 out", "ceph osd out 0 (cluster /r/ceph.conf)");
         assert_eq!(out, [(first.0.to_owned(), first.1.to_owned())]);
-        let back = way(State::Out(1), State::Healthy).unwrap();
+        let back = way(AskedState::Out(1), AskedState::Healthy).unwrap();
         assert!(back[0].1.starts_with("ceph osd in 0") && back[1].1.starts_with("wait until"), "{back:?}");
-        assert!(way(State::Healthy, State::Out(2)).unwrap_err().contains("loses data when more than 1"));
-        assert!(way(State::Out(1), State::Rebuilding).unwrap_err().contains("out(1) cannot become"));
+        assert!(
+            way(AskedState::Healthy, AskedState::Out(2)).unwrap_err().contains("loses data when more than 1")
+        );
+        assert!(
+            way(AskedState::Out(1), AskedState::Rebuilding).unwrap_err().contains("out(1) cannot become")
+        );
     }
 
     #[test]

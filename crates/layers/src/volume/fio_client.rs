@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::{LayerHelp, fio_rbd, rados};
 use iotax_model::scenario::{Engine, LayerSpec};
-use iotax_steps::engine::fio::{Client, ENDING, Part, has_ioengine};
+use iotax_steps::engine::fio::{Client, ENDING, PoolPart, has_ioengine};
 use iotax_steps::op::{MakeFioTarget, Op};
 use iotax_steps::{PathRef, RbdImage};
 use iotax_units::{KIB, MIB, show_bytes};
@@ -65,7 +65,7 @@ impl Layer for Rados {
             show_bytes(object_bytes)
         );
         let name = context.instance("rados");
-        let of = Part::Objects { name: name.clone(), object_bytes };
+        let of = PoolPart::Objects { name: name.clone(), object_bytes };
         let client = Client { conf: conf.clone(), pool: pool.clone(), of, bytes };
         target(spec, below, context, (&name, conf.clone(), client, None))
     }
@@ -101,7 +101,7 @@ impl Layer for FioRbd {
         let RbdImage { conf, pool, image } = ceph::image(spec, &below)?.clone();
         let name = context.instance("fiorbd");
         let copy = context.directory().join(format!("{name}.conf"));
-        let client = Client { conf: copy, pool, of: Part::Image { name: image }, bytes: below.bytes };
+        let client = Client { conf: copy, pool, of: PoolPart::Image { name: image }, bytes: below.bytes };
         target(spec, &below, context, (&name, conf, client, Some(self.caches_writes(spec))))
     }
 }

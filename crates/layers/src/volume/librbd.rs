@@ -1,7 +1,7 @@
 //! `librbd`: an image of Ceph's as a file of this host, by a qemu-storage-daemon and FUSE.
 
 use super::ceph;
-use crate::guest::qemu::{STORAGE_DAEMON, Value, on_off};
+use crate::guest::qemu::{OptionValue, STORAGE_DAEMON, on_off};
 use crate::{Claim, Exposed, Layer, PlanContext};
 use anyhow::{Context, Result};
 use iotax_model::layer::LayerHelp;
@@ -45,14 +45,14 @@ impl Layer for Librbd {
         let log = directory.join(format!("{instance}.log"));
         // What was never written is written first, whatever the load does.
         let writable = context.writable || below.unwritten.is_some();
-        let blockdev = Value::new("driver", "rbd")
+        let blockdev = OptionValue::new("driver", "rbd")
             .set("node-name", "disk")
             .set("pool", pool)
             .set("image", image)
             .set("conf", conf)
             .set("cache.direct", on_off(spec.option("cache") == Some("none")))
             .set("read-only", on_off(!writable));
-        let export = Value::new("type", "fuse")
+        let export = OptionValue::new("type", "fuse")
             .set("id", "export")
             .set("node-name", "disk")
             .set("mountpoint", &file)
@@ -60,7 +60,8 @@ impl Layer for Librbd {
             .set("allow-other", "off");
         let text =
             |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
-        let word = |value: Value| value.into_word().into_string().ok().context("a path that is not UTF-8");
+        let word =
+            |value: OptionValue| value.into_word().into_string().ok().context("a path that is not UTF-8");
         let mut argv: Vec<String> = vec![STORAGE_DAEMON.to_owned(), "--pidfile".to_owned(), text(&pid)?];
         argv.extend(["--blockdev".to_owned(), word(blockdev)?, "--export".to_owned(), word(export)?]);
         let spawn = Spawn {

@@ -12,9 +12,9 @@ use iotax_units::{MIB, show_bytes};
 const NEEDS: [&str; 3] = ["root", "dmsetup", "dm_mod"];
 
 /// Parts of one.
-pub struct Split;
+pub struct SplitLayer;
 
-impl Layer for Split {
+impl Layer for SplitLayer {
     fn help(&self) -> &'static LayerHelp {
         &split::HELP
     }

@@ -9,7 +9,7 @@ use iotax_model::layer::LayerHelp;
 use iotax_model::layer::mdraid::{HELP, copies};
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::md::UNEVEN_HINT;
-use iotax_steps::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
+use iotax_steps::op::{AwaitSync, CreateArray, Drives, FailMember, Op, Rebuild, SyncBounds};
 use iotax_steps::{PathRef, short_id};
 use iotax_units::{KIB, MIB, show_bytes};
 
@@ -266,7 +266,7 @@ fn sync(spec: &LayerSpec, level: u8) -> Result<&str> {
     word(spec, "sync")
 }
 
-fn bounds(spec: &LayerSpec, level: u8) -> Result<Bounds> {
+fn bounds(spec: &LayerSpec, level: u8) -> Result<SyncBounds> {
     let bound = |name: &str| -> Result<Option<u64>> {
         let bytes = size(spec, name)?;
         ensure!(
@@ -281,8 +281,8 @@ fn bounds(spec: &LayerSpec, level: u8) -> Result<Bounds> {
         );
         Ok(bytes)
     };
-    let bounds = Bounds { least: bound("sync-speed-min")?, most: bound("sync-speed-max")? };
-    if let Bounds { least: Some(least), most: Some(most) } = bounds {
+    let bounds = SyncBounds { least: bound("sync-speed-min")?, most: bound("sync-speed-max")? };
+    if let SyncBounds { least: Some(least), most: Some(most) } = bounds {
         ensure!(least <= most, "{}: sync-speed-min is more than sync-speed-max", spec.origin);
     }
     Ok(bounds)

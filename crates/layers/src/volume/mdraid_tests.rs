@@ -1,7 +1,7 @@
 //! What is planned for arrays, and what is refused.
 
 use super::*;
-use crate::state::{State, transition};
+use crate::state::{AskedState, transition};
 use iotax_load::Hold;
 use iotax_steps::RunTag;
 
@@ -177,10 +177,11 @@ fn states_that_lose_data_or_lead_nowhere_are_refused() {
 #[test]
 fn a_layer_without_members_has_no_states() {
     let spec = LayerSpec { name: "loop".into(), ..mdraid(&[]) };
-    let (made, healthy) = (PathRef::Yield(0), State::Healthy);
+    let (made, healthy) = (PathRef::Yield(0), AskedState::Healthy);
     let layer = crate::volume::Loop;
     assert_eq!(spec.redundancy(4), 0);
-    let error = transition(&layer, &spec, (&made, &[]), healthy, State::Failed(1)).unwrap_err().to_string();
+    let error =
+        transition(&layer, &spec, (&made, &[]), healthy, AskedState::Failed(1)).unwrap_err().to_string();
     assert!(
         error.contains("\"loop\" has no members that could fail, so it is never failed(1); hint: "),
         "{error}"

@@ -24,7 +24,7 @@ pub use fio_client::{FioRbd, Rados};
 pub use fs::FileSystem;
 pub use krbd::Krbd;
 pub use librbd::Librbd;
-pub use linear::{Linear, Split};
+pub use linear::{Linear, SplitLayer};
 pub use loopdev::Loop;
 pub use lvm::Lvm;
 pub use mdraid::MdRaid;
@@ -47,7 +47,7 @@ pub const ALL: &[&dyn Layer] = &[
     &Zfs,
     &FileSystem,
     &Partition,
-    &Split,
+    &SplitLayer,
     &Linear,
     &MdRaid,
     &SpdkBdev,

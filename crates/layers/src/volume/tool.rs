@@ -5,7 +5,7 @@ use super::array_of;
 use crate::state::Move;
 use crate::{Claim, Exposed, FirstWrites, Layer, NamedProgram, PlanContext, size};
 use anyhow::{Context, Result, ensure};
-use iotax_facts::tool::{Gives, PARTS, Piece, RUN, Slots, pieces};
+use iotax_facts::tool::{Gives, PARTS, RUN, Slots, WordPiece, pieces};
 use iotax_host::Missing;
 use iotax_host::probe::program_path;
 use iotax_model::layer::tool::{KIND, SIZE, Tool};
@@ -213,7 +213,7 @@ fn slots(spec: &LayerSpec, tool: &Tool) -> Result<Slots> {
     }
     let words = tool.commands.all().flatten().flat_map(|word| pieces(word).unwrap_or_default());
     for piece in words {
-        let Piece::Slot(slot) = piece else { continue };
+        let WordPiece::Slot(slot) = piece else { continue };
         let Some((name, unit)) = slot.split_once(':') else { continue };
         let (Some(value), Some((_, unit))) =
             (spec.option(name), UNITS.iter().find(|(word, _)| *word == unit))

@@ -1,7 +1,7 @@
 use super::*;
 use crate::volume::rig::over;
 use iotax_facts::tool::{MadePath, StateQuery, ToolCommands};
-use iotax_model::layer::tool::{Capacity, Share, ToolOption};
+use iotax_model::layer::tool::{Capacity, MemberShare, ToolOption};
 use iotax_steps::{RunTag, Step};
 use iotax_units::GIB;
 
@@ -19,7 +19,7 @@ fn tool() -> Tool {
         options: vec![option("strip", "size", Some("64KiB")), option("size", "size", None)],
         positional: None,
         members: (2, 4),
-        capacity: Capacity::Fixed(Share::AllBut(1)),
+        capacity: Capacity::Fixed(MemberShare::AllBut(1)),
         reserve: GIB,
         unwritten: true,
         files: false,

@@ -271,7 +271,7 @@ mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
     use crate::by_name;
-    use crate::state::{State, transition};
+    use crate::state::{AskedState, transition};
     use iotax_host::made_up::server;
     use iotax_steps::{RunTag, Step};
 
@@ -337,13 +337,13 @@ mod tests {
                     .collect::<Vec<_>>()
             })
         };
-        let (healthy, rebuilding) = (State::Healthy, State::Rebuilding);
+        let (healthy, rebuilding) = (AskedState::Healthy, AskedState::Rebuilding);
         let all = [
-            way(healthy, State::Failed(2)).unwrap(),
-            way(State::Failed(1), rebuilding).unwrap(),
-            way(State::Failed(1), healthy).unwrap(),
+            way(healthy, AskedState::Failed(2)).unwrap(),
+            way(AskedState::Failed(1), rebuilding).unwrap(),
+            way(AskedState::Failed(1), healthy).unwrap(),
             way(rebuilding, healthy).unwrap(),
-            vec![way(healthy, State::Failed(3)).unwrap_err().to_string()],
+            vec![way(healthy, AskedState::Failed(3)).unwrap_err().to_string()],
             vec![way(healthy, rebuilding).unwrap_err().to_string()],
         ];
         insta::assert_snapshot!(all.map(|lines| lines.join("\n")).join("\n\n"));

@@ -4,7 +4,7 @@
 //! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h and fs/aio.c of Linux), with
 //! no system call, where that ring is as it is known here; else they are asked for.
 
-use super::{Batch, Completion, Engine, EngineName, Io, Kind, NO_MEMORY_NS, Op};
+use super::{Batch, Completion, Engine, EngineFamily, EngineName, Io, NO_MEMORY_NS, Op};
 use crate::clock;
 use crate::lane::{Lane, Setup};
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: EngineFamily = EngineFamily {
     name: EngineName::Aio,
     word: "aio",
     depth: None,
@@ -46,7 +46,7 @@ struct ControlBlock {
 /// What came of a control block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Event {
+struct AioEvent {
     data: u64,
     block: u64,
     result: i64,
@@ -136,7 +136,7 @@ struct Aio {
     pointers: Vec<*const ControlBlock>,
     /// Ended without the kernel's queue: refused when they were submitted.
     ended: Vec<Completion>,
-    events: Vec<Event>,
+    events: Vec<AioEvent>,
     in_flight: usize,
     batch: Batch,
 }
@@ -153,7 +153,7 @@ impl Aio {
             queued: Vec::with_capacity(slots),
             pointers: Vec::with_capacity(slots),
             ended: Vec::with_capacity(slots),
-            events: vec![Event::default(); slots],
+            events: vec![AioEvent::default(); slots],
             in_flight: 0,
             batch: Batch::new(),
         })
@@ -220,7 +220,8 @@ impl Aio {
         while head != tail && head < ring.events {
             // SAFETY: behind the header lie `events` events, `head` is below that, and the kernel writes none that lies
             // between head and tail.
-            let event = unsafe { (ring as *const Header).add(1).cast::<Event>().add(head as usize).read() };
+            let event =
+                unsafe { (ring as *const Header).add(1).cast::<AioEvent>().add(head as usize).read() };
             done.push(completion(&event));
             taken += 1;
             head = if head + 1 == ring.events { 0 } else { head + 1 };
@@ -327,7 +328,7 @@ fn is_over(since_ns: &mut Option<u64>) -> bool {
     now_ns.saturating_sub(*since_ns.get_or_insert(now_ns)) > NO_MEMORY_NS
 }
 
-fn completion(event: &Event) -> Completion {
+fn completion(event: &AioEvent) -> Completion {
     Completion { slot: event.data as u32, result: event.result as i32 }
 }
 
@@ -341,7 +342,7 @@ mod tests {
 
     #[test]
     fn structures_are_as_large_as_the_kernels() {
-        assert_eq!((size_of::<ControlBlock>(), size_of::<Event>(), size_of::<Header>()), (64, 32, 32));
+        assert_eq!((size_of::<ControlBlock>(), size_of::<AioEvent>(), size_of::<Header>()), (64, 32, 32));
     }
 
     fn aio(depth: u32) -> (tempfile::NamedTempFile, Aio) {

@@ -5,7 +5,7 @@ use super::punt::Workers;
 use super::uring::Uring;
 use super::{Chosen, Engine, EngineName, Io, Op};
 use crate::offsets::Region;
-use crate::target::Target;
+use crate::target::LoadTarget;
 use crate::{Job, LoadError, clock};
 use std::fs::File;
 use std::io;
@@ -17,15 +17,15 @@ const PROBES: u32 = 8;
 const PROBE_NS: u64 = 10_000_000_000;
 
 /// A job's file and region on a target.
-pub(crate) struct Trial<'a> {
+pub(crate) struct EngineTrial<'a> {
     pub(crate) job: &'a Job,
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a LoadTarget,
     pub(crate) file: File,
     /// One for all threads of numjobs, or one for each.
     pub(crate) regions: Vec<Region>,
 }
 
-impl Trial<'_> {
+impl EngineTrial<'_> {
     /// Of a thread of numjobs, from 0.
     pub(crate) fn region_of(&self, thread: u32) -> Region {
         self.regions[thread as usize % self.regions.len()]
@@ -37,7 +37,7 @@ impl Trial<'_> {
 ///
 /// # Errors
 /// When a probe read fails or does not come back.
-pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<Trial>]) -> Result<Chosen, LoadError> {
+pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<EngineTrial>]) -> Result<Chosen, LoadError> {
     let jobs: Vec<&Job> = trials.iter().flatten().map(|trial| trial.job).collect();
     let (name, why) = match (named, jobs.iter().find(|job| job.rw.trims())) {
         (Some(name), Some(job)) if !matches!(name, EngineName::Sync | EngineName::Null) => {
@@ -83,7 +83,7 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
 }
 
 /// io_uring, if every job that is deeper than 1 gets on with it on every target; else what keeps their depth without it.
-fn by_trial(trials: &[Vec<Trial>]) -> Result<(EngineName, String), LoadError> {
+fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadError> {
     let several = trials.iter().any(|on_targets| on_targets.len() > 1);
     for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {
         let tried = try_uring(trial).map_err(|error| trial.target.system("try an engine on", error))?;
@@ -96,7 +96,7 @@ fn by_trial(trials: &[Vec<Trial>]) -> Result<(EngineName, String), LoadError> {
 }
 
 /// libaio's calls, where they keep a depth at all and the kernel has them; else one I/O at a time a thread.
-fn instead(trials: &[Vec<Trial>], against: String) -> (EngineName, String) {
+fn instead(trials: &[Vec<EngineTrial>], against: String) -> (EngineName, String) {
     let mut deep = trials.iter().flatten().filter(|trial| trial.job.iodepth > 1);
     if deep.any(|trial| !trial.job.direct) {
         return (EngineName::Sync, against);
@@ -116,7 +116,7 @@ enum Tried {
 
 impl Tried {
     /// What speaks against it; among several targets, with the name of the one.
-    fn against(self, trial: &Trial, named: bool) -> Option<String> {
+    fn against(self, trial: &EngineTrial, named: bool) -> Option<String> {
         match self {
             Tried::Inline => None,
             Tried::Punted if named => {
@@ -130,7 +130,7 @@ impl Tried {
 
 /// Tries in a thread of its own: the worker threads that a punting target makes belong to the
 /// thread that submits, and end with it.
-fn try_uring(trial: &Trial) -> io::Result<Tried> {
+fn try_uring(trial: &EngineTrial) -> io::Result<Tried> {
     let file = trial.file.try_clone()?;
     let (region, depth) = (trial.region_of(0), PROBES.min(trial.job.iodepth));
     let probe =
@@ -184,17 +184,22 @@ mod tests {
         Job { iodepth, direct: false, ..Job::default() }
     }
 
-    fn target_in(folder: &Path) -> Target {
+    fn target_in(folder: &Path) -> LoadTarget {
         let path = folder.join("file");
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-        Target::inspect(&TargetSpec { path, bytes: None, writable: false, hold: Hold::default() }).unwrap()
+        LoadTarget::inspect(&TargetSpec { path, bytes: None, writable: false, hold: Hold::default() })
+            .unwrap()
     }
 
-    fn chosen_of(targets: &[Target], named: Option<EngineName>, iodepth: u32) -> Chosen {
+    fn chosen_of(targets: &[LoadTarget], named: Option<EngineName>, iodepth: u32) -> Chosen {
         let job = job(iodepth);
         let region = Region { offset: 0, bs: 4096, blocks: 256 };
-        let trial =
-            |target| Trial { job: &job, target, file: target.open(&job).unwrap(), regions: vec![region] };
+        let trial = |target| EngineTrial {
+            job: &job,
+            target,
+            file: target.open(&job).unwrap(),
+            regions: vec![region],
+        };
         choose(named, &[targets.iter().map(trial).collect()]).unwrap()
     }
 
@@ -218,7 +223,7 @@ mod tests {
         let region = Region { offset: 0, bs: 4096, blocks: 256 };
         let chosen = |named| {
             let file = File::open(target.path()).unwrap();
-            choose(named, &[vec![Trial { job: &job, target: &target, file, regions: vec![region] }]])
+            choose(named, &[vec![EngineTrial { job: &job, target: &target, file, regions: vec![region] }]])
         };
         let auto = chosen(None).unwrap();
         assert_eq!(auto.name, EngineName::Sync);
@@ -311,7 +316,7 @@ mod tests {
             let job = Job { direct, ..job(8) };
             let file = File::open(target.path()).unwrap();
             instead(
-                &[vec![Trial { job: &job, target: &target, file, regions: vec![region] }]],
+                &[vec![EngineTrial { job: &job, target: &target, file, regions: vec![region] }]],
                 "refused".into(),
             )
         };

@@ -12,10 +12,10 @@ mod sync;
 mod trim;
 mod uring;
 
-pub(crate) use choose::{Trial, choose};
+pub(crate) use choose::{EngineTrial, choose};
 pub(crate) use trim::{Trimmer, check as check_trim};
 
-use crate::cpu::Cpu;
+use crate::cpu::ThreadCpu;
 use crate::lane::{Resident, Setup};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -46,7 +46,7 @@ pub struct Chosen {
 }
 
 /// One member of the family.
-pub struct Kind {
+pub struct EngineFamily {
     /// Its name.
     pub name: EngineName,
     /// The name as a word, as in scenario files.
@@ -58,11 +58,11 @@ pub struct Kind {
 }
 
 /// Every engine.
-pub const ALL: &[&Kind] = &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND, &posixaio::KIND];
+pub const ALL: &[&EngineFamily] = &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND, &posixaio::KIND];
 
 impl EngineName {
     /// Its entry in [`ALL`].
-    pub fn kind(self) -> &'static Kind {
+    pub fn kind(self) -> &'static EngineFamily {
         match self {
             EngineName::Null => &null::KIND,
             EngineName::Sync => &sync::KIND,
@@ -189,8 +189,8 @@ pub(crate) trait Engine {
     }
 
     /// CPU time of threads of its own since they began. Nothing is in flight.
-    fn helpers_cpu(&mut self) -> Cpu {
-        Cpu::default()
+    fn helpers_cpu(&mut self) -> ThreadCpu {
+        ThreadCpu::default()
     }
 }
 

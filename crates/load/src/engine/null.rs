@@ -1,11 +1,11 @@
 //! The null engine: every I/O completes at once, without a system call. It measures the
 //! generator itself.
 
-use super::{Completion, Engine, EngineName, Io, Kind, take_all};
+use super::{Completion, Engine, EngineFamily, EngineName, Io, take_all};
 use crate::lane::{Lane, Setup};
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: EngineFamily = EngineFamily {
     name: EngineName::Null,
     word: "null",
     depth: None,

@@ -1,9 +1,9 @@
 //! The posixaio engine: what fio's posixaio is on Linux. glibc serves aio_read and its kin by threads of the process, and all
 //! requests of one descriptor by one of them, one after the other: the depth is a queue before a thread that does one I/O at a time.
 
-use super::{Completion, Engine, EngineName, Io, Kind, Op, take_all};
+use super::{Completion, Engine, EngineFamily, EngineName, Io, Op, take_all};
 use crate::clock;
-use crate::cpu::Cpu;
+use crate::cpu::ThreadCpu;
 use crate::lane::{Lane, Setup};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: EngineFamily = EngineFamily {
     name: EngineName::PosixAio,
     word: "posixaio",
     depth: None,
@@ -24,27 +24,27 @@ pub(super) const KIND: Kind = Kind {
 };
 
 struct PosixAio {
-    shared: Arc<Shared>,
+    shared: Arc<SharedQueue>,
     helper: Option<JoinHandle<()>>,
     /// Submitted and not reaped.
     in_flight: usize,
 }
 
 /// What both threads see.
-struct Shared {
-    state: Mutex<State>,
+struct SharedQueue {
+    state: Mutex<RequestState>,
     /// There is something to do for the helper.
     work: Condvar,
     /// There is something to be reaped.
     ended: Condvar,
 }
 
-struct State {
+struct RequestState {
     queued: VecDeque<Queued>,
     done: Vec<Completion>,
     /// Asked for, and then what the helper has used.
     cpu_asked: bool,
-    cpu: Option<Cpu>,
+    cpu: Option<ThreadCpu>,
     over: bool,
 }
 
@@ -53,9 +53,9 @@ struct Queued(Io);
 // SAFETY: whoever submits an I/O leaves its buffer alone until the completion was reaped, so that it is the helper's.
 unsafe impl Send for Queued {}
 
-impl Shared {
+impl SharedQueue {
     /// A helper that panicked has left a state that is whole: it only ever pushes and takes.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -63,7 +63,7 @@ impl Shared {
 impl PosixAio {
     fn new(file: File, depth: u32) -> io::Result<PosixAio> {
         let depth = depth as usize;
-        let state = State {
+        let state = RequestState {
             queued: VecDeque::with_capacity(depth),
             done: Vec::with_capacity(depth),
             cpu_asked: false,
@@ -71,7 +71,7 @@ impl PosixAio {
             over: false,
         };
         let shared =
-            Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), ended: Condvar::new() });
+            Arc::new(SharedQueue { state: Mutex::new(state), work: Condvar::new(), ended: Condvar::new() });
         let theirs = shared.clone();
         let helper = std::thread::Builder::new().name("iotax-posixaio".into());
         let helper = helper.spawn(move || serve(&file, &theirs))?;
@@ -80,11 +80,11 @@ impl PosixAio {
 }
 
 /// The life of the helper.
-fn serve(file: &File, shared: &Shared) {
+fn serve(file: &File, shared: &SharedQueue) {
     let mut state = shared.lock();
     while !state.over {
         if std::mem::take(&mut state.cpu_asked) {
-            state.cpu = Some(Cpu::of_thread());
+            state.cpu = Some(ThreadCpu::of_thread());
             shared.ended.notify_one();
         }
         let Some(Queued(io)) = state.queued.pop_front() else {
@@ -158,7 +158,7 @@ impl Engine for PosixAio {
         Ok(())
     }
 
-    fn helpers_cpu(&mut self) -> Cpu {
+    fn helpers_cpu(&mut self) -> ThreadCpu {
         let mut state = self.shared.lock();
         state.cpu_asked = true;
         self.shared.work.notify_one();
@@ -167,7 +167,7 @@ impl Engine for PosixAio {
                 return cpu;
             }
             if self.helper.as_ref().is_none_or(JoinHandle::is_finished) {
-                return Cpu::default();
+                return ThreadCpu::default();
             }
             let waited = self.shared.ended.wait_timeout(state, Duration::from_nanos(TICK_NS));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -283,7 +283,7 @@ mod tests {
         let mut memory = vec![0u8; 32 << 10];
         let before = engine.helpers_cpu();
         let spent = |engine: &mut PosixAio| engine.helpers_cpu().since(before);
-        while spent(&mut engine) == Cpu::default() {
+        while spent(&mut engine) == ThreadCpu::default() {
             // SAFETY: the buffer lives until the I/O has been reaped.
             unsafe { engine.submit(&io(Op::Read, 0, &mut memory)) };
             let mut done = Vec::new();

@@ -2,7 +2,7 @@
 //! thread that submitted, bear its number, and their CPU time is in no account of that thread. (io_uring/io-wq.c of Linux, since 5.12;
 //! before that they were threads of the kernel, which nobody can tell apart.)
 
-use crate::cpu::Cpu;
+use crate::cpu::ThreadCpu;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -37,12 +37,12 @@ impl Workers {
 
     /// CPU time that they have taken since they began, of each as far as it was seen alive. Nothing where they cannot be told from those of
     /// other threads.
-    pub(super) fn cpu(&mut self) -> Cpu {
+    pub(super) fn cpu(&mut self) -> ThreadCpu {
         if self.name.is_some() {
             self.look();
         }
         let alive_ns: u64 = self.known.values().flatten().sum();
-        Cpu { user_ns: 0, system_ns: self.ended_ns + alive_ns }
+        ThreadCpu { user_ns: 0, system_ns: self.ended_ns + alive_ns }
     }
 
     /// Whether there is one that was not there at the last look; where they cannot be told apart, of any thread.
@@ -103,7 +103,7 @@ mod tests {
         };
         let mut workers = Workers::of_this_thread();
         assert!(!workers.any_new(), "nothing was submitted in this thread");
-        assert_eq!(engine.helpers_cpu(), Cpu::default());
+        assert_eq!(engine.helpers_cpu(), ThreadCpu::default());
         let mut done = Vec::new();
         for _ in 0..20 {
             file.write_all(&[1; 65536]).unwrap();
@@ -120,6 +120,6 @@ mod tests {
         assert!(workers.any_new(), "syncs are handed to a worker");
         assert!(engine.helpers_cpu().system_ns > 0);
         let other = std::thread::spawn(|| Workers::of_this_thread().cpu());
-        assert_eq!(other.join().unwrap(), Cpu::default());
+        assert_eq!(other.join().unwrap(), ThreadCpu::default());
     }
 }

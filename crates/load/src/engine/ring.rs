@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// One I/O as the kernel reads it (`struct io_uring_sqe`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct SubmissionEntry {
     pub(super) opcode: u8,
     pub(super) flags: u8,
     pub(super) ioprio: u16,
@@ -34,19 +34,19 @@ pub(super) struct Entry {
 /// What the kernel writes of one (`struct io_uring_cqe`).
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Answer {
+struct CompletionEntry {
     user_data: u64,
     result: i32,
     flags: u32,
 }
 
-const _: () = assert!(size_of::<Entry>() == 64 && size_of::<Answer>() == 16);
+const _: () = assert!(size_of::<SubmissionEntry>() == 64 && size_of::<CompletionEntry>() == 16);
 
-impl Entry {
+impl SubmissionEntry {
     /// Of an operation that has no more to say than these.
     #[inline]
-    pub(super) fn new(opcode: u8, fd: i32, user_data: u64) -> Entry {
-        Entry {
+    pub(super) fn new(opcode: u8, fd: i32, user_data: u64) -> SubmissionEntry {
+        SubmissionEntry {
             opcode,
             flags: 0,
             ioprio: 0,
@@ -62,19 +62,19 @@ impl Entry {
 }
 
 /// A mapping of the kernel's memory, unmapped when dropped.
-struct Shared {
+struct RingMapping {
     base: NonNull<u8>,
     length: usize,
 }
 
-impl Shared {
-    fn map(ring: BorrowedFd<'_>, length: usize, at: u64) -> io::Result<Shared> {
+impl RingMapping {
+    fn map(ring: BorrowedFd<'_>, length: usize, at: u64) -> io::Result<RingMapping> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
         let base = unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, access, flags, ring, at)? };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Shared { base, length })
+        Ok(RingMapping { base, length })
     }
 
     /// The place of a `T` so many bytes into it.
@@ -108,7 +108,7 @@ impl Drop for Ring {
     }
 }
 
-impl Drop for Shared {
+impl Drop for RingMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and whoever points into it is dropped with it.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.length) };
@@ -121,7 +121,7 @@ struct Submissions {
     head: NonNull<AtomicU32>,
     tail: NonNull<AtomicU32>,
     flags: NonNull<AtomicU32>,
-    entries: NonNull<Entry>,
+    entries: NonNull<SubmissionEntry>,
     mask: u32,
     /// Our tail, which the kernel sees when it is handed over.
     written: u32,
@@ -132,7 +132,7 @@ struct Submissions {
 struct Completions {
     head: NonNull<AtomicU32>,
     tail: NonNull<AtomicU32>,
-    answers: NonNull<Answer>,
+    answers: NonNull<CompletionEntry>,
     mask: u32,
 }
 
@@ -145,8 +145,8 @@ pub(super) struct Ring {
     /// Number of the ring among those that the thread has registered.
     registered: Option<u32>,
     // Behind what points into them.
-    _rings: Shared,
-    _entries: Shared,
+    _rings: RingMapping,
+    _entries: RingMapping,
     fd: OwnedFd,
 }
 
@@ -168,10 +168,10 @@ impl Ring {
         }
         let (sq, cq) = (params.sq_off, params.cq_off);
         let of_submissions = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
-        let of_completions = cq.cqes as usize + params.cq_entries as usize * size_of::<Answer>();
-        let rings = Shared::map(fd.as_fd(), of_submissions.max(of_completions), IORING_OFF_SQ_RING)?;
-        let length = params.sq_entries as usize * size_of::<Entry>();
-        let entries = Shared::map(fd.as_fd(), length, IORING_OFF_SQES)?;
+        let of_completions = cq.cqes as usize + params.cq_entries as usize * size_of::<CompletionEntry>();
+        let rings = RingMapping::map(fd.as_fd(), of_submissions.max(of_completions), IORING_OFF_SQ_RING)?;
+        let length = params.sq_entries as usize * size_of::<SubmissionEntry>();
+        let entries = RingMapping::map(fd.as_fd(), length, IORING_OFF_SQES)?;
         let array = rings.at::<u32>(sq.array, params.sq_entries)?;
         for at in 0..params.sq_entries {
             // SAFETY: `array` has as many; the kernel reads none before it is handed an entry. Entry i stands in place i for good.
@@ -259,7 +259,7 @@ impl Ring {
     /// # Safety
     /// What the entry names is valid until its completion was taken, and no more entries are under way than the ring has places.
     #[inline(always)]
-    pub(super) unsafe fn push(&mut self, entry: &Entry) {
+    pub(super) unsafe fn push(&mut self, entry: &SubmissionEntry) {
         let place = self.submissions.written & self.submissions.mask;
         // SAFETY: the mask keeps it within the entries, and the kernel has taken what stood there: fewer than all places are under way.
         unsafe { self.submissions.entries.add(place as usize).write(*entry) };
@@ -376,7 +376,7 @@ mod tests {
             let number = round % 8 + 1;
             for _ in 0..number {
                 // SAFETY: it names nothing.
-                unsafe { ring.push(&Entry::new(IoringOp::Nop as u8, -1, expected + 1000)) };
+                unsafe { ring.push(&SubmissionEntry::new(IoringOp::Nop as u8, -1, expected + 1000)) };
                 expected += 1;
             }
             assert_eq!(ring.queued(), number as u32);
@@ -397,7 +397,7 @@ mod tests {
             return;
         }
         // SAFETY: it names nothing.
-        unsafe { ring.push(&Entry::new(IoringOp::Nop as u8, -1, 7)) };
+        unsafe { ring.push(&SubmissionEntry::new(IoringOp::Nop as u8, -1, 7)) };
         let time = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
         // What was taken, and completions that lie there, are what it tells first.
         ring.enter(2, Some(time)).unwrap();
@@ -411,9 +411,9 @@ mod tests {
     fn a_layout_that_does_not_fit_is_refused() {
         let Some(ring) = ring(4) else { return };
         let length = ring._entries.length as u32;
-        assert!(ring._entries.at::<Entry>(0, 4).is_ok());
+        assert!(ring._entries.at::<SubmissionEntry>(0, 4).is_ok());
         for (offset, number) in [(0, 1000), (64, length), (length, 1), (4, 1)] {
-            assert!(ring._entries.at::<Entry>(offset, number).is_err(), "{offset} {number}");
+            assert!(ring._entries.at::<SubmissionEntry>(offset, number).is_err(), "{offset} {number}");
         }
     }
 }

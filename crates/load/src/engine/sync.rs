@@ -1,13 +1,13 @@
 //! The sync engine: pread and pwrite, one I/O at a time a thread. The path of depth 1, and
 //! of targets on which io_uring falls back to worker threads.
 
-use super::{Completion, Engine, EngineName, Io, Kind, Op, Trimmer, take_all};
+use super::{Completion, Engine, EngineFamily, EngineName, Io, Op, Trimmer, take_all};
 use crate::lane::{Lane, Setup};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: EngineFamily = EngineFamily {
     name: EngineName::Sync,
     word: "sync",
     depth: Some(1),

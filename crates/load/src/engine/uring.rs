@@ -2,10 +2,10 @@
 //! submits and reaps. What an older kernel or a memory limit refuses is done without.
 
 use super::punt::Workers;
-use super::ring::{Entry, Ring};
-use super::{Batch, Completion, Engine, EngineName, Io, Kind, NO_MEMORY_NS, Op};
+use super::ring::{Ring, SubmissionEntry};
+use super::{Batch, Completion, Engine, EngineFamily, EngineName, Io, NO_MEMORY_NS, Op};
 use crate::clock;
-use crate::cpu::Cpu;
+use crate::cpu::ThreadCpu;
 use crate::lane::{Lane, Setup};
 use rustix::io_uring::{IoringFsyncFlags, IoringOp, IoringSetupFlags, IoringSqeFlags};
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::os::fd::AsRawFd;
 /// The kernel registers at most so many bytes as one buffer.
 const MAX_REGISTERED: usize = 1 << 30;
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: EngineFamily = EngineFamily {
     name: EngineName::Uring,
     word: "uring",
     depth: None,
@@ -82,7 +82,7 @@ impl Uring {
     }
 
     #[inline(always)]
-    fn entry(&self, io: &Io) -> Entry {
+    fn entry(&self, io: &Io) -> SubmissionEntry {
         let (opcode, op_flags) = match io.op {
             Op::Read => (self.read, 0),
             Op::Write => (self.write, 0),
@@ -92,13 +92,13 @@ impl Uring {
         };
         // A sync of no offset and no length is of the whole file.
         let (offset, address) = if io.op.is_sync() { (0, 0) } else { (io.offset, io.buffer as u64) };
-        Entry {
+        SubmissionEntry {
             flags: self.flags,
             offset,
             address,
             len: io.len,
             op_flags,
-            ..Entry::new(opcode, self.fd, u64::from(io.slot))
+            ..SubmissionEntry::new(opcode, self.fd, u64::from(io.slot))
         }
     }
 
@@ -196,7 +196,7 @@ impl Engine for Uring {
         all.into_iter().filter(|(has, _)| !has).map(|(_, what)| what).collect()
     }
 
-    fn helpers_cpu(&mut self) -> Cpu {
+    fn helpers_cpu(&mut self) -> ThreadCpu {
         self.workers.cpu()
     }
 }

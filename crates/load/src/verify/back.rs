@@ -1,6 +1,6 @@
 //! Reading back: all blocks that were written, in large steps one behind the other, by all threads that wrote them.
 
-use super::found::Found;
+use super::found::VerifiedBlocks;
 use super::ledger::Ledger;
 use crate::Iomem;
 use crate::buffer::{Buffers, Needs};
@@ -32,8 +32,8 @@ pub(crate) struct BackOrder {
 /// What a thread found: of the load's reads, and reading back.
 #[derive(Debug, Default)]
 pub(crate) struct Back {
-    pub(crate) load: Found,
-    pub(crate) back: Found,
+    pub(crate) load: VerifiedBlocks,
+    pub(crate) back: VerifiedBlocks,
 }
 
 impl Ledger {
@@ -41,8 +41,13 @@ impl Ledger {
     ///
     /// # Errors
     /// No memory for it. Blocks that cannot be read are counted.
-    pub(crate) fn read_back(&self, file: &File, order: &BackOrder, beat: &dyn Fn()) -> io::Result<Found> {
-        let mut found = Found::default();
+    pub(crate) fn read_back(
+        &self,
+        file: &File,
+        order: &BackOrder,
+        beat: &dyn Fn(),
+    ) -> io::Result<VerifiedBlocks> {
+        let mut found = VerifiedBlocks::default();
         let blocks_at_once = (STEP / self.bs).max(1);
         let mut memory = None;
         while !order.stop.load(Ordering::Relaxed) {
@@ -87,7 +92,7 @@ impl Ledger {
         (from, to): (u64, u64),
         data: &mut [u8],
         beat: &dyn Fn(),
-        found: &mut Found,
+        found: &mut VerifiedBlocks,
     ) {
         let whole = file.read_exact_at(data, self.offset_of(from)).is_ok();
         for (block, data) in (from..to).zip(data.chunks_exact_mut(self.bs as usize)) {

@@ -9,7 +9,7 @@ pub const MOST_EXAMPLES: usize = 5;
 /// How a block is wrong. The first wrong sector of a block names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum BlockFault {
     /// An older write of it than the last one that had ended.
     Lost,
     /// What was written to another place.
@@ -22,15 +22,21 @@ pub enum Kind {
     Unreadable,
 }
 
-impl Kind {
+impl BlockFault {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::Lost, Kind::Misplaced, Kind::Foreign, Kind::Torn, Kind::Unreadable];
+    pub const ALL: [BlockFault; 5] = [
+        BlockFault::Lost,
+        BlockFault::Misplaced,
+        BlockFault::Foreign,
+        BlockFault::Torn,
+        BlockFault::Unreadable,
+    ];
 }
 
 /// Blocks that were read and judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Found {
+pub struct VerifiedBlocks {
     /// Judged.
     pub blocks: u64,
     /// Bytes of these.
@@ -65,7 +71,7 @@ pub struct Example {
     /// Its length, bytes.
     pub length: u64,
     /// How it is wrong.
-    pub kind: Kind,
+    pub kind: BlockFault,
     /// The writes of it, counted from 1, that may be there: the first and the last.
     pub expected: (u64, u64),
     /// What is there instead, in words.
@@ -82,32 +88,32 @@ impl Example {
     }
 }
 
-impl Found {
+impl VerifiedBlocks {
     /// Blocks that are not as they must be.
     pub fn wrong(&self) -> u64 {
-        Kind::ALL.into_iter().map(|kind| self.of(kind)).sum()
+        BlockFault::ALL.into_iter().map(|kind| self.of(kind)).sum()
     }
 
     /// Blocks that are wrong in that way.
-    pub fn of(&self, kind: Kind) -> u64 {
+    pub fn of(&self, kind: BlockFault) -> u64 {
         match kind {
-            Kind::Lost => self.lost,
-            Kind::Misplaced => self.misplaced,
-            Kind::Foreign => self.foreign,
-            Kind::Torn => self.torn,
-            Kind::Unreadable => self.unreadable,
+            BlockFault::Lost => self.lost,
+            BlockFault::Misplaced => self.misplaced,
+            BlockFault::Foreign => self.foreign,
+            BlockFault::Torn => self.torn,
+            BlockFault::Unreadable => self.unreadable,
         }
     }
 
     /// Counts a wrong block, which was counted as judged.
     #[cold]
-    pub(crate) fn blame(&mut self, kind: Kind, example: impl FnOnce() -> Example) {
+    pub(crate) fn blame(&mut self, kind: BlockFault, example: impl FnOnce() -> Example) {
         let count = match kind {
-            Kind::Lost => &mut self.lost,
-            Kind::Misplaced => &mut self.misplaced,
-            Kind::Foreign => &mut self.foreign,
-            Kind::Torn => &mut self.torn,
-            Kind::Unreadable => &mut self.unreadable,
+            BlockFault::Lost => &mut self.lost,
+            BlockFault::Misplaced => &mut self.misplaced,
+            BlockFault::Foreign => &mut self.foreign,
+            BlockFault::Torn => &mut self.torn,
+            BlockFault::Unreadable => &mut self.unreadable,
         };
         *count += 1;
         if self.examples.len() < MOST_EXAMPLES {
@@ -117,7 +123,7 @@ impl Found {
 
     /// Two parts of one reading.
     #[must_use]
-    pub fn and(mut self, other: Found) -> Found {
+    pub fn and(mut self, other: VerifiedBlocks) -> VerifiedBlocks {
         self.blocks += other.blocks;
         self.bytes += other.bytes;
         self.lost += other.lost;
@@ -138,9 +144,9 @@ impl Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
     /// Reads of the load, checked as they came back.
-    pub load: Found,
+    pub load: VerifiedBlocks,
     /// All blocks that were written, read back behind the load.
-    pub back: Found,
+    pub back: VerifiedBlocks,
     /// Whether all of them were; not where it was stopped.
     pub whole: bool,
     /// Block sizes, in bytes.

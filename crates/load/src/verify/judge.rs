@@ -1,47 +1,54 @@
 //! Whether what a read gave is what may be there. Sector by sector, since a sector is what a disk writes whole or not at all: sectors of
 //! different writes are right where these were in flight at once.
 
-use super::found::{Example, Found, Kind};
-use super::ledger::{Ledger, State};
+use super::found::{BlockFault, Example, VerifiedBlocks};
+use super::ledger::{Ledger, LedgerState};
 use crate::stamp::Stamp;
 
 /// What a block is.
-enum Judged {
+enum JudgedBlock {
     Right,
     /// A sector is no write whole, and writes of the block were in flight at once.
     Mixed,
-    Wrong(Kind, String),
+    Wrong(BlockFault, String),
 }
 
 impl Ledger {
     /// Judges a block that was read between two looks at what is known of it.
-    pub(crate) fn judge(&self, block: u64, data: &[u8], before: State, after: State, found: &mut Found) {
+    pub(crate) fn judge(
+        &self,
+        block: u64,
+        data: &[u8],
+        before: LedgerState,
+        after: LedgerState,
+        found: &mut VerifiedBlocks,
+    ) {
         found.blocks += 1;
         found.bytes += self.bs;
         match self.judged(block, data, before, after) {
-            Judged::Right => {}
-            Judged::Mixed => found.mixed += 1,
-            Judged::Wrong(kind, words) => {
+            JudgedBlock::Right => {}
+            JudgedBlock::Mixed => found.mixed += 1,
+            JudgedBlock::Wrong(kind, words) => {
                 found.blame(kind, || self.example(block, (before.first(), after.issued()), kind, words));
             }
         }
     }
 
     /// A block that could not be read.
-    pub(crate) fn unreadable(&self, block: u64, error: &std::io::Error, found: &mut Found) {
+    pub(crate) fn unreadable(&self, block: u64, error: &std::io::Error, found: &mut VerifiedBlocks) {
         found.blocks += 1;
         found.bytes += self.bs;
-        let (state, kind) = (self.state(block), Kind::Unreadable);
+        let (state, kind) = (self.state(block), BlockFault::Unreadable);
         let expected = (state.first(), state.issued());
         found.blame(kind, || self.example(block, expected, kind, format!("it cannot be read: {error}")));
     }
 
-    fn example(&self, block: u64, expected: (u64, u64), kind: Kind, found: String) -> Example {
+    fn example(&self, block: u64, expected: (u64, u64), kind: BlockFault, found: String) -> Example {
         let (target, offset) = (self.path.clone(), self.offset_of(block));
         Example { target, offset, length: self.bs, kind, expected, found }
     }
 
-    fn judged(&self, block: u64, data: &[u8], before: State, after: State) -> Judged {
+    fn judged(&self, block: u64, data: &[u8], before: LedgerState, after: LedgerState) -> JudgedBlock {
         let moving = after.moved_since(before);
         let (first, last) = (before.first(), after.issued());
         let (mut mixed, mut place) = (false, self.offset_of(block));
@@ -49,41 +56,41 @@ impl Ledger {
             match Stamp::of(piece) {
                 Some(stamp) => match self.out_of_place(&stamp, place, first, last) {
                     None => {}
-                    Some((kind, words)) => return Judged::Wrong(kind, format!("sector {at}: {words}")),
+                    Some((kind, words)) => return JudgedBlock::Wrong(kind, format!("sector {at}: {words}")),
                 },
                 None if piece.iter().all(|byte| *byte == 0) => {
-                    return Judged::Wrong(Kind::Foreign, format!("sector {at}: zeros"));
+                    return JudgedBlock::Wrong(BlockFault::Foreign, format!("sector {at}: zeros"));
                 }
                 // A reader may meet a writer in the middle of a sector, in a page cache above all.
                 None if moving => {}
                 None if first < last => mixed = true,
                 None if Stamp::claimed(piece).writer == self.writer => {
-                    return Judged::Wrong(Kind::Torn, format!("sector {at}: a wrong checksum"));
+                    return JudgedBlock::Wrong(BlockFault::Torn, format!("sector {at}: a wrong checksum"));
                 }
                 None => {
                     let words = "what this worker did not write, or nothing that it can be known by";
-                    return Judged::Wrong(Kind::Foreign, format!("sector {at}: {words}"));
+                    return JudgedBlock::Wrong(BlockFault::Foreign, format!("sector {at}: {words}"));
                 }
             }
             place += piece.len() as u64;
         }
-        if mixed { Judged::Mixed } else { Judged::Right }
+        if mixed { JudgedBlock::Mixed } else { JudgedBlock::Right }
     }
 
     /// Why a whole sector must not be there.
-    fn out_of_place(&self, stamp: &Stamp, place: u64, first: u64, last: u64) -> Option<(Kind, String)> {
+    fn out_of_place(&self, stamp: &Stamp, place: u64, first: u64, last: u64) -> Option<(BlockFault, String)> {
         let Stamp { writer, offset, generation } = *stamp;
         match () {
             () if writer != self.writer => {
-                Some((Kind::Foreign, "what another worker or another run wrote".to_owned()))
+                Some((BlockFault::Foreign, "what another worker or another run wrote".to_owned()))
             }
             () if offset != place => Some((
-                Kind::Misplaced,
+                BlockFault::Misplaced,
                 format!("what was written to byte {offset}, as write {generation} there"),
             )),
-            () if generation < first => Some((Kind::Lost, format!("the older write {generation}"))),
+            () if generation < first => Some((BlockFault::Lost, format!("the older write {generation}"))),
             () if generation > last => {
-                Some((Kind::Foreign, format!("write {generation}, which was not issued")))
+                Some((BlockFault::Foreign, format!("write {generation}, which was not issued")))
             }
             () => None,
         }
@@ -116,14 +123,14 @@ mod tests {
         data
     }
 
-    fn judged(ledger: &Ledger, block: u64, data: &[u8]) -> Found {
-        let (state, mut found) = (ledger.state(block), Found::default());
+    fn judged(ledger: &Ledger, block: u64, data: &[u8]) -> VerifiedBlocks {
+        let (state, mut found) = (ledger.state(block), VerifiedBlocks::default());
         ledger.judge(block, data, state, state, &mut found);
         assert_eq!(found.blocks, 1);
         found
     }
 
-    fn named(ledger: &Ledger, block: u64, data: &[u8]) -> (Kind, String) {
+    fn named(ledger: &Ledger, block: u64, data: &[u8]) -> (BlockFault, String) {
         let found = judged(ledger, block, data);
         assert_eq!((found.wrong(), found.examples.len()), (1, 1));
         let example = &found.examples[0];
@@ -136,26 +143,26 @@ mod tests {
         let ledger = ledger();
         let (older, last) = (written(&ledger, 1, 1), written(&ledger, 1, 2));
         assert_eq!(judged(&ledger, 1, &last).wrong(), 0);
-        assert_eq!(named(&ledger, 1, &older), (Kind::Lost, "sector 0: the older write 1".into()));
+        assert_eq!(named(&ledger, 1, &older), (BlockFault::Lost, "sector 0: the older write 1".into()));
         let other = written(&ledger, 2, 3);
         let (kind, words) = named(&ledger, 1, &other);
         assert_eq!(
             (kind, words.as_str()),
-            (Kind::Misplaced, "sector 0: what was written to byte 16384, as write 1 there")
+            (BlockFault::Misplaced, "sector 0: what was written to byte 16384, as write 1 there")
         );
         let another = Ledger::new(PathBuf::new(), 78, 8192, 4096, 4);
-        assert_eq!(named(&ledger, 1, &written(&another, 1, 1)).0, Kind::Foreign);
-        assert_eq!(named(&ledger, 1, &random(9)).0, Kind::Foreign);
-        assert_eq!(named(&ledger, 1, &vec![0; 4096]), (Kind::Foreign, "sector 0: zeros".into()));
+        assert_eq!(named(&ledger, 1, &written(&another, 1, 1)).0, BlockFault::Foreign);
+        assert_eq!(named(&ledger, 1, &random(9)).0, BlockFault::Foreign);
+        assert_eq!(named(&ledger, 1, &vec![0; 4096]), (BlockFault::Foreign, "sector 0: zeros".into()));
         let mut flipped = last.clone();
         flipped[3 * SECTOR + 200] ^= 4;
-        assert_eq!(named(&ledger, 1, &flipped), (Kind::Torn, "sector 3: a wrong checksum".into()));
+        assert_eq!(named(&ledger, 1, &flipped), (BlockFault::Torn, "sector 3: a wrong checksum".into()));
         let mut half = last.clone();
         half[7 * SECTOR..].copy_from_slice(&older[7 * SECTOR..]);
-        assert_eq!(named(&ledger, 1, &half), (Kind::Lost, "sector 7: the older write 1".into()));
+        assert_eq!(named(&ledger, 1, &half), (BlockFault::Lost, "sector 7: the older write 1".into()));
         let mut shifted = last.clone();
         shifted.copy_within(SECTOR..2 * SECTOR, 0);
-        assert_eq!(named(&ledger, 1, &shifted).0, Kind::Misplaced);
+        assert_eq!(named(&ledger, 1, &shifted).0, BlockFault::Misplaced);
     }
 
     #[test]
@@ -175,8 +182,8 @@ mod tests {
         // Within a sector no disk promises anything of them.
         both[..100].copy_from_slice(&two[..100]);
         assert_eq!((judged(&ledger, 0, &both).wrong(), judged(&ledger, 0, &both).mixed), (0, 1));
-        assert_eq!(named(&ledger, 0, &before).0, Kind::Lost);
-        assert_eq!(named(&ledger, 0, &vec![0; 4096]).0, Kind::Foreign);
+        assert_eq!(named(&ledger, 0, &before).0, BlockFault::Lost);
+        assert_eq!(named(&ledger, 0, &vec![0; 4096]).0, BlockFault::Foreign);
     }
 
     #[test]
@@ -190,7 +197,7 @@ mod tests {
         let mut half = new.clone();
         half[..700].copy_from_slice(&old[..700]);
         let judged = |data: &[u8]| {
-            let mut found = Found::default();
+            let mut found = VerifiedBlocks::default();
             ledger.judge(0, data, before, ledger.state(0), &mut found);
             (found.wrong(), found.mixed)
         };
@@ -198,7 +205,7 @@ mod tests {
             assert_eq!(judged(data), (0, 0));
         }
         assert_eq!(judged(&written(&ledger, 1, 1)).0, 1, "another block's is never right");
-        assert_eq!(named(&ledger, 0, &old).0, Kind::Lost, "behind it the old is over");
+        assert_eq!(named(&ledger, 0, &old).0, BlockFault::Lost, "behind it the old is over");
     }
 
     #[test]

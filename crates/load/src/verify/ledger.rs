@@ -18,7 +18,7 @@ const MOST_IN_GROUP: u64 = (1 << GROUP_BITS) - 1;
 
 /// Of one block. Writes are counted from 1, as generations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct LedgerState {
     /// Generation of the last one issued; at its end all further ones have the same.
     issued: u64,
     /// Writes that have not ended, or failed: what failed may still come. At its end it stays there.
@@ -29,10 +29,10 @@ pub(crate) struct State {
     behind: u64,
 }
 
-impl State {
-    fn of(word: u64) -> State {
+impl LedgerState {
+    fn of(word: u64) -> LedgerState {
         let take = |from: u32, bits: u32| word >> from & ((1 << bits) - 1);
-        State {
+        LedgerState {
             issued: take(0, ISSUED_BITS),
             in_flight: take(ISSUED_BITS, FLIGHT_BITS),
             group: take(ISSUED_BITS + FLIGHT_BITS, GROUP_BITS),
@@ -45,8 +45,8 @@ impl State {
         self.issued | self.in_flight << flight | self.group << group | self.behind << (group + GROUP_BITS)
     }
 
-    fn issue(self) -> State {
-        State {
+    fn issue(self) -> LedgerState {
+        LedgerState {
             issued: (self.issued + 1).min(u64::from(u32::MAX)),
             in_flight: (self.in_flight + 1).min(MOST_IN_FLIGHT),
             group: if self.in_flight == 0 { 1 } else { (self.group + 1).min(MOST_IN_GROUP) },
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    fn end(self) -> State {
+    fn end(self) -> LedgerState {
         let in_flight =
             if self.in_flight == MOST_IN_FLIGHT { MOST_IN_FLIGHT } else { self.in_flight.saturating_sub(1) };
         // One of the group is there now: nothing from before it. A group that was not counted to its end has no known first.
@@ -63,7 +63,7 @@ impl State {
         } else {
             self.behind.min(self.group.saturating_sub(1))
         };
-        State { in_flight, behind, ..self }
+        LedgerState { in_flight, behind, ..self }
     }
 
     /// The last one issued.
@@ -86,7 +86,7 @@ impl State {
     }
 
     /// Whether a write of it was in flight at any time from then to now.
-    pub(crate) fn moved_since(self, before: State) -> bool {
+    pub(crate) fn moved_since(self, before: LedgerState) -> bool {
         let counted = self.issued < u64::from(u32::MAX);
         before.is_moving() || self.issued != before.issued || !counted
     }
@@ -133,7 +133,7 @@ impl Ledger {
     /// A write of a block is about to be issued: puts its stamp on the data.
     #[inline]
     pub(crate) fn issue(&self, block: u64, data: &mut [u8]) {
-        let issued = self.change(block, State::issue).issued;
+        let issued = self.change(block, LedgerState::issue).issued;
         let mut stamp = Stamp { writer: self.writer, offset: self.offset_of(block), generation: issued };
         for piece in data.chunks_exact_mut(self.piece()) {
             stamp.seal(piece);
@@ -144,21 +144,21 @@ impl Ledger {
     /// A write of a block has ended. One that failed never has: nobody knows whether it still comes.
     #[inline]
     pub(crate) fn end(&self, block: u64) {
-        self.change(block, State::end);
+        self.change(block, LedgerState::end);
     }
 
     /// What is known of a block now.
     #[inline]
-    pub(crate) fn state(&self, block: u64) -> State {
-        State::of(self.words[block as usize].load(Ordering::Acquire))
+    pub(crate) fn state(&self, block: u64) -> LedgerState {
+        LedgerState::of(self.words[block as usize].load(Ordering::Acquire))
     }
 
     #[inline]
-    fn change(&self, block: u64, change: fn(State) -> State) -> State {
+    fn change(&self, block: u64, change: fn(LedgerState) -> LedgerState) -> LedgerState {
         let word = &self.words[block as usize];
         let mut old = word.load(Ordering::Relaxed);
         loop {
-            let new = change(State::of(old));
+            let new = change(LedgerState::of(old));
             match word.compare_exchange_weak(old, new.word(), Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return new,
                 Err(other) => old = other,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// Issues and ends writes as the numbers say; a failed one never ends. Gives the states beside the model's first.
-    fn play(moves: &[(u8, u16)], most_in_flight: usize, mut seen: impl FnMut(State, &Model, usize)) {
+    fn play(moves: &[(u8, u16)], most_in_flight: usize, mut seen: impl FnMut(LedgerState, &Model, usize)) {
         let (ledger, mut model) = (Ledger::new(PathBuf::new(), 1, 0, 32, 1), Model::new());
         let (mut in_flight, mut failed, mut data) = (Vec::new(), 0, [0; 32]);
         for (what, which) in moves {
@@ -280,14 +280,14 @@ mod tests {
     /// A block that is never without a write in flight, for longer than a group is counted.
     #[test]
     fn counts_that_are_at_their_end_claim_less() {
-        let (mut state, mut model) = (State::default(), Model::new());
+        let (mut state, mut model) = (LedgerState::default(), Model::new());
         let mut last = model.issue();
         state = state.issue();
         for turn in 0..3 * MOST_IN_GROUP {
             let next = model.issue();
-            state = State::of(state.issue().word());
+            state = LedgerState::of(state.issue().word());
             model.end(last);
-            state = State::of(state.end().word());
+            state = LedgerState::of(state.end().word());
             last = next;
             assert!(state.first() <= model.first(), "{turn} {state:?}");
             assert!(turn > 10 || state.first() == 1);
@@ -303,12 +303,12 @@ mod tests {
 
     #[test]
     fn too_many_in_flight_never_count_as_none() {
-        let mut state = State::default();
+        let mut state = LedgerState::default();
         for _ in 0..2 * MOST_IN_FLIGHT {
             state = state.issue();
         }
         for _ in 0..2 * MOST_IN_FLIGHT {
-            state = State::of(state.end().word());
+            state = LedgerState::of(state.end().word());
         }
         assert!(state.is_moving() && state.first() <= 1);
     }
@@ -316,8 +316,8 @@ mod tests {
     #[test]
     fn the_last_generation_is_that_of_all_further_writes() {
         let most = u64::from(u32::MAX);
-        let last = State { issued: most - 1, ..State::default() };
-        let later = State::of(last.issue().end().word());
+        let last = LedgerState { issued: most - 1, ..LedgerState::default() };
+        let later = LedgerState::of(last.issue().end().word());
         assert_eq!((later.issued(), later.first()), (most, most));
         let further = later.issue();
         assert!(further.issued() == most && further.first() < most);

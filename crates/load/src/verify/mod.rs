@@ -7,16 +7,16 @@ mod judge;
 pub(crate) mod ledger;
 
 pub(crate) use back::{Back, BackOrder};
-pub use found::{Example, Found, Kind, MOST_EXAMPLES, Verified};
+pub use found::{BlockFault, Example, MOST_EXAMPLES, Verified, VerifiedBlocks};
 pub(crate) use ledger::Ledger;
 
 use crate::data;
-use crate::engine::{Op, Trial};
+use crate::engine::{EngineTrial, Op};
 use crate::offsets::Region;
 use crate::random::Random;
 use crate::stamp::STAMP;
 use crate::{EngineName, Job, LoadError, clock};
-use ledger::State;
+use ledger::LedgerState;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
@@ -29,15 +29,19 @@ const WORD: u64 = 8;
 pub(crate) struct Checks {
     pub(crate) ledger: Arc<Ledger>,
     /// Of each slot, what was known of its block when the read in it was issued.
-    seen: Vec<State>,
+    seen: Vec<LedgerState>,
     /// What came of the reads.
-    pub(crate) found: Found,
+    pub(crate) found: VerifiedBlocks,
 }
 
 impl Checks {
     /// With room for so many I/Os in flight.
     pub(crate) fn new(ledger: Arc<Ledger>, slots: u32) -> Checks {
-        Checks { ledger, seen: vec![State::default(); slots as usize], found: Found::default() }
+        Checks {
+            ledger,
+            seen: vec![LedgerState::default(); slots as usize],
+            found: VerifiedBlocks::default(),
+        }
     }
 
     /// A write is about to be issued with these data.
@@ -77,7 +81,7 @@ impl Checks {
 /// # Errors
 /// [`LoadError::Unfit`] where what is read back could not be told right from wrong.
 pub(crate) fn ledgers(
-    trials: &[Vec<Trial>],
+    trials: &[Vec<EngineTrial>],
     engine: EngineName,
 ) -> Result<Vec<Vec<Option<Arc<Ledger>>>>, LoadError> {
     let mut ledgers: Vec<Vec<Option<Arc<Ledger>>>> =
@@ -89,7 +93,7 @@ pub(crate) fn ledgers(
     verifying().try_for_each(|trial| fits(trial, engine))?;
     check_memory(verifying())?;
     for target in 0..trials[0].len() {
-        let on_it: Vec<&Trial> = trials.iter().map(|on_targets| &on_targets[target]).collect();
+        let on_it: Vec<&EngineTrial> = trials.iter().map(|on_targets| &on_targets[target]).collect();
         for (jobs, ledger) in of_target(&on_it)? {
             jobs.into_iter().for_each(|job| ledgers[job][target] = Some(Arc::clone(&ledger)));
         }
@@ -97,7 +101,7 @@ pub(crate) fn ledgers(
     Ok(ledgers)
 }
 
-fn fits(trial: &Trial, engine: EngineName) -> Result<(), LoadError> {
+fn fits(trial: &EngineTrial, engine: EngineName) -> Result<(), LoadError> {
     let why = match engine {
         EngineName::Null => {
             Some(("the engine null writes nothing that could be read back", "another engine"))
@@ -131,7 +135,7 @@ fn unfit(job: &Job, why: &str) -> LoadError {
     LoadError::Unfit(format!("job \"{}\" with verify: {why}", job.name))
 }
 
-fn check_memory<'a>(verifying: impl Iterator<Item = &'a Trial<'a>>) -> Result<(), LoadError> {
+fn check_memory<'a>(verifying: impl Iterator<Item = &'a EngineTrial<'a>>) -> Result<(), LoadError> {
     let bytes = verifying
         .map(|trial| blocks_in(span(trial), trial.job.bs).saturating_mul(WORD))
         .fold(0, u64::saturating_add);
@@ -146,10 +150,10 @@ fn check_memory<'a>(verifying: impl Iterator<Item = &'a Trial<'a>>) -> Result<()
 }
 
 /// Jobs, and the ledger that they share.
-type Share = (Vec<usize>, Arc<Ledger>);
+type BlockShare = (Vec<usize>, Arc<Ledger>);
 
 /// The ledgers of a target.
-fn of_target(on_it: &[&Trial]) -> Result<Vec<Share>, LoadError> {
+fn of_target(on_it: &[&EngineTrial]) -> Result<Vec<BlockShare>, LoadError> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (job, trial) in on_it.iter().enumerate().filter(|(_, trial)| trial.job.verify) {
         for other in on_it.iter().filter(|other| overlap(trial, other)) {
@@ -164,7 +168,7 @@ fn of_target(on_it: &[&Trial]) -> Result<Vec<Share>, LoadError> {
     groups.into_iter().map(|group| ledger_of(on_it, group)).collect()
 }
 
-fn ledger_of(on_it: &[&Trial], group: Vec<usize>) -> Result<Share, LoadError> {
+fn ledger_of(on_it: &[&EngineTrial], group: Vec<usize>) -> Result<BlockShare, LoadError> {
     let first = on_it[group[0]];
     if !group.iter().any(|job| on_it[*job].job.rw.writes()) {
         let why = format!(
@@ -181,7 +185,7 @@ fn ledger_of(on_it: &[&Trial], group: Vec<usize>) -> Result<Share, LoadError> {
 }
 
 /// Whether blocks of two jobs on one region can be known one by one.
-fn check_pair(trial: &Trial, other: &Trial) -> Result<(), LoadError> {
+fn check_pair(trial: &EngineTrial, other: &EngineTrial) -> Result<(), LoadError> {
     let (job, with) = (trial.job, other.job);
     let why = match () {
         () if !with.verify && with.rw.writes() => {
@@ -200,12 +204,12 @@ fn check_pair(trial: &Trial, other: &Trial) -> Result<(), LoadError> {
 }
 
 /// Where the threads of a job read and write.
-fn regions<'a>(trial: &'a Trial) -> &'a [Region] {
+fn regions<'a>(trial: &'a EngineTrial) -> &'a [Region] {
     &trial.regions
 }
 
 /// From the first byte to the last of all its threads.
-fn span(trial: &Trial) -> Range<u64> {
+fn span(trial: &EngineTrial) -> Range<u64> {
     let end = |region: &Region| region.offset + region.bs * region.blocks;
     let from = regions(trial).iter().map(|region| region.offset).min().unwrap_or(0);
     from..regions(trial).iter().map(end).max().unwrap_or(from)
@@ -215,13 +219,13 @@ fn blocks_in(span: Range<u64>, bs: u64) -> u64 {
     (span.end - span.start) / bs
 }
 
-fn overlap(a: &Trial, b: &Trial) -> bool {
+fn overlap(a: &EngineTrial, b: &EngineTrial) -> bool {
     let (a, b) = (span(a), span(b));
     a.start < b.end && b.start < a.end
 }
 
 /// Whether all blocks of both are of one grid.
-fn is_aligned(a: &Trial, b: &Trial) -> bool {
+fn is_aligned(a: &EngineTrial, b: &EngineTrial) -> bool {
     let first = span(a).start;
     let mut all = regions(a).iter().chain(regions(b));
     all.all(|region| region.offset.abs_diff(first) % a.job.bs == 0)

@@ -5,18 +5,18 @@ use super::kill::{Victims, kills_of};
 use super::schedule::TrialSpec;
 use super::stamp::BLOCK;
 use super::verifier::{MOST_UNREADABLE, Verified};
-use crate::observer::Event;
+use crate::observer::RunEvent;
 use crate::places::Places;
 use crate::plan::{Ground, SetPlan};
-use crate::session::{Outcome, Planned, Session};
+use crate::session::{Planned, RunOutcome, Session};
 use crate::sets::Layout;
 use anyhow::{Context, Result};
 use iotax_layers::guest::GuestPlan;
 use iotax_load::{Random, TargetSpec};
-use iotax_model::record::Record;
-use iotax_model::record::trial::Trial;
+use iotax_model::record::RunRecord;
+use iotax_model::record::trial::DurabilityTrial;
 use iotax_model::scenario::{DurabilitySpec, Kill};
-use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ impl Session<'_> {
         layout: &Layout,
         places: &mut Places,
         region: u64,
-    ) -> Result<Outcome> {
+    ) -> Result<RunOutcome> {
         let trials = number_of_trials(spec, &self.ground(layout))?;
         let most_batches = most_batches(spec, self.allowance, trials);
         let mut unreadable = BTreeSet::new();
@@ -111,14 +111,14 @@ impl Session<'_> {
             // In order where the guest can still be spoken to.
             stand.up.guests.iter().for_each(|guest| places.leave(&guest.place));
             self.executor.undo_to(mark)?;
-            if outcome == Outcome::Interrupted {
+            if outcome == RunOutcome::Interrupted {
                 return Ok(outcome);
             }
         }
-        Ok(Outcome::Complete)
+        Ok(RunOutcome::Complete)
     }
 
-    fn trials_of(&mut self, stand: &mut Stand, places: &mut Places) -> Result<Outcome> {
+    fn trials_of(&mut self, stand: &mut Stand, places: &mut Places) -> Result<RunOutcome> {
         let guest = stand.guest()?;
         let kills = kills_of(stand.spec, guest);
         let ready = self.ready(places, &stand.up, stand.region)?;
@@ -126,18 +126,18 @@ impl Session<'_> {
         let stack = ready.first().map(|ready| ready.stack.clone()).unwrap_or_default();
         let all = stand.spec.trials * kills.len() as u32;
         let what = format!("trying {stack}: {all} kills");
-        self.observer.tell(Event::Trial { text: what });
+        self.observer.tell(RunEvent::Trial { text: what });
         for number in 0..all {
             let kill = kills[number as usize % kills.len()];
             let Some(trial) = self.trial(stand, places, &stack, number, kill)? else {
-                return Ok(Outcome::Interrupted);
+                return Ok(RunOutcome::Interrupted);
             };
             let text = format!("  {stack}: {}", told(&trial, all));
-            self.observer.tell(Event::Trial { text });
-            self.store.append(&Record::Trial(trial))?;
+            self.observer.tell(RunEvent::Trial { text });
+            self.store.append(&RunRecord::Trial(trial))?;
             self.store.sync()?;
         }
-        Ok(Outcome::Complete)
+        Ok(RunOutcome::Complete)
     }
 
     /// One of them, from the first write to what was read back; `None`: interrupted.
@@ -148,13 +148,13 @@ impl Session<'_> {
         stack: &str,
         number: u32,
         kill: Kill,
-    ) -> Result<Option<Trial>> {
+    ) -> Result<Option<DurabilityTrial>> {
         let guest = stand.guest()?;
         let target = self.target(stand, places)?;
         let trial = self.trial_spec(stand, number);
         let victims = Victims::of(guest)?;
         let due = Due::of(stand.spec, &trial);
-        let request = Request::DurableWrite { target, spec: trial.clone() };
+        let request = WireRequest::DurableWrite { target, spec: trial.clone() };
         let Loaded::Due { load_ns, acknowledged } = load(places, guest, request, &due, self.stop)? else {
             // Nobody can speak with an agent that is writing.
             places.take(&guest.place).map(drop)?;
@@ -162,7 +162,7 @@ impl Session<'_> {
         };
         let (last, control) = victims.strike(kill, guest, places)?;
         let acknowledged = last.unwrap_or(0).max(acknowledged);
-        self.observer.tell(Event::Phase { what: format!("{stack}: killed {}", kill.of()) });
+        self.observer.tell(RunEvent::Phase { what: format!("{stack}: killed {}", kill.of()) });
         match control {
             Some(control) => {
                 places.reach_again(guest, control, &self.run_id(), self.stop)?;
@@ -171,10 +171,11 @@ impl Session<'_> {
         }
         let target = self.target(stand, places)?;
         let known = stand.unreadable.iter().copied().take(MOST_UNREADABLE).collect();
-        let request = Request::DurableVerify { target, spec: trial.clone(), acknowledged, unreadable: known };
+        let request =
+            WireRequest::DurableVerify { target, spec: trial.clone(), acknowledged, unreadable: known };
         let Verified { found, unreadable } = read_back(places, guest, request)?;
         stand.unreadable.extend(unreadable);
-        Ok(Some(Trial {
+        Ok(Some(DurabilityTrial {
             stack: stack.to_owned(),
             trial: number,
             kill,
@@ -268,7 +269,7 @@ impl Due {
 fn load(
     places: &mut Places,
     guest: &GuestPlan,
-    request: Request,
+    request: WireRequest,
     due: &Due,
     stop: &AtomicBool,
 ) -> Result<Loaded> {
@@ -297,7 +298,7 @@ fn load(
     }
 }
 
-fn read_back(places: &mut Places, guest: &GuestPlan, request: Request) -> Result<Verified> {
+fn read_back(places: &mut Places, guest: &GuestPlan, request: WireRequest) -> Result<Verified> {
     let place = places.get(&guest.place)?;
     match place.ask(request, VERIFY_LIMIT)? {
         Response::DurableVerified { found, unreadable } => Ok(Verified { found, unreadable }),
@@ -306,7 +307,7 @@ fn read_back(places: &mut Places, guest: &GuestPlan, request: Request) -> Result
 }
 
 /// `trial 3 of 40: qemu killed after 1.2 s: all 512 acknowledged blocks kept`
-fn told(trial: &Trial, all: u32) -> String {
+fn told(trial: &DurabilityTrial, all: u32) -> String {
     let found = &trial.found;
     let what = match found.broken() {
         0 => format!("all {} acknowledged blocks kept", found.blocks),

@@ -66,9 +66,9 @@ pub type Comparable = (Concept, How);
 
 /// Of each, in that order: what follows where it is not the same; and how a stack has it without such a layer, in words and as the
 /// value that is the same, `None` of what it then does not have.
-type Entry = (Concept, &'static str, Option<(&'static str, &'static str)>);
+type ComparableEntry = (Concept, &'static str, Option<(&'static str, &'static str)>);
 
-const ENTRIES: &[Entry] = &[
+const ENTRIES: &[ComparableEntry] = &[
     (Concept::Transport, "not the same transport", None),
     (Concept::CacheMode, "not the same cache mode", None),
     (Concept::DiskQueues, "not the same number of queues", None),

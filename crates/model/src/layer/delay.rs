@@ -1,7 +1,7 @@
 //! `delay`: a layer of known cost.
 
 use super::OptionKind::{Microseconds, Percent};
-use super::{Face, LayerHelp, Role, option};
+use super::{Face, LayerHelp, LayerRole, option};
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
@@ -10,7 +10,7 @@ pub const HELP: LayerHelp = LayerHelp {
     options: &[option("us", Microseconds), option("percent", Percent)],
     positional: Some("us"),
     one_of: &["us", "percent"],
-    role: Role::Delay,
+    role: LayerRole::Delay,
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,

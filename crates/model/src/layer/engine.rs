@@ -1,7 +1,7 @@
 //! `engine`: another load generator.
 
 use super::OptionKind::Word;
-use super::{Capability, Face, LayerHelp, Role, option};
+use super::{Capability, Face, LayerHelp, LayerRole, option};
 use iotax_facts::need::program;
 use iotax_load::engine;
 
@@ -23,7 +23,7 @@ pub const HELP: LayerHelp = LayerHelp {
     options: &[option("name", Word(&GENERATORS))],
     positional: Some("name"),
     one_of: &["name"],
-    role: Role::Generator,
+    role: LayerRole::Generator,
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,

@@ -1,7 +1,7 @@
 //! `fs(xfs)`: a new file system and a file in it.
 
 use super::OptionKind::{Size, Word};
-use super::layout::{Joined, Spread};
+use super::layout::{Joined, LayoutSpread};
 use super::{Capability, Face, LayerHelp, option};
 use crate::scenario::LayerSpec;
 use iotax_facts::need::program;
@@ -47,9 +47,9 @@ const BTRFS_CHUNK: u64 = GIB;
 fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let profile = layer.option("data").unwrap_or_default();
     let spread = match profile {
-        "single" => Spread::Linear { chunk: Some(BTRFS_CHUNK) },
-        "raid0" => Spread::Striped { over: drives },
-        "raid1" | "raid10" => Spread::Mirrored { copies: 2, groups: false },
+        "single" => LayoutSpread::Linear { chunk: Some(BTRFS_CHUNK) },
+        "raid0" => LayoutSpread::Striped { over: drives },
+        "raid1" | "raid10" => LayoutSpread::Mirrored { copies: 2, groups: false },
         other => return Err(format!("what btrfs's {other} asks of its drives is not known")),
     };
     Ok(spread.named(format!("btrfs {profile}")))

@@ -4,7 +4,7 @@ use crate::scenario::LayerSpec;
 
 /// What an I/O meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Spread {
+pub enum LayoutSpread {
     /// Every block on one drive, in turns over so many of them.
     Striped {
         /// Drives that are written in turns.
@@ -46,7 +46,7 @@ pub enum Spread {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
     /// How.
-    pub spread: Spread,
+    pub spread: LayoutSpread,
     /// `RAID5`, `LVM stripe`.
     pub name: String,
     /// Bytes on one drive before the next one's turn, with the option that says so; `None` where there is no turn.
@@ -56,16 +56,16 @@ pub struct Joined {
 /// How a layer joins so many drives.
 pub type Join = fn(&LayerSpec, u64) -> Result<Joined, String>;
 
-impl Spread {
+impl LayoutSpread {
     /// One drive is full before the next begins.
-    pub const ONE_BY_ONE: Spread = Spread::Linear { chunk: None };
+    pub const ONE_BY_ONE: LayoutSpread = LayoutSpread::Linear { chunk: None };
 
     /// With parity in place on so many drives.
     ///
     /// # Errors
     /// They are too few.
-    pub fn parity(drives: u64, parity: u64, chunk: u64, whole: bool) -> Result<Spread, String> {
-        enough(drives, parity).map(|()| Spread::Parity { parity, chunk, whole })
+    pub fn parity(drives: u64, parity: u64, chunk: u64, whole: bool) -> Result<LayoutSpread, String> {
+        enough(drives, parity).map(|()| LayoutSpread::Parity { parity, chunk, whole })
     }
 
     /// By that name.

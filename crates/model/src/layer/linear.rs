@@ -1,6 +1,6 @@
 //! `linear`: several devices one behind the other.
 
-use super::layout::Spread;
+use super::layout::LayoutSpread;
 use super::{Capability, LayerHelp};
 use iotax_facts::need::{module, program};
 
@@ -10,7 +10,7 @@ pub const HELP: LayerHelp = LayerHelp {
     elsewhere: &[("dm-linear", "linear")],
     example: "[/dev/nvme1n1,/dev/nvme2n1] | linear",
     joins: true,
-    layout: Some(|_, _| Ok(Spread::ONE_BY_ONE.named("linear"))),
+    layout: Some(|_, _| Ok(LayoutSpread::ONE_BY_ONE.named("linear"))),
     capabilities: &[Capability::of("linear", "layers split and linear", "/dev/x | split(2)")],
     requires: &[
         program!("dmsetup", "for the layers split and linear", "dmsetup", "device-mapper", "dmsetup"),

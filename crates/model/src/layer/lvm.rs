@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Count, Flag, Size, Word};
 use super::comparable::{Concept, How, Setting};
-use super::layout::{Joined, Spread};
+use super::layout::{Joined, LayoutSpread};
 use super::{Capability, LayerHelp, option};
 use crate::scenario::LayerSpec;
 use iotax_facts::need::{Find, Requirement, everywhere, program};
@@ -85,13 +85,13 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let stripes = layer.number("stripes").map(|stripes| stripes.min(drives));
     let in_turns = |over: u64, name: &str| {
         let bytes = layer.size("stripe-size").unwrap_or_default();
-        Spread::Striped { over }.named(name).in_turns("stripe-size", bytes)
+        LayoutSpread::Striped { over }.named(name).in_turns("stripe-size", bytes)
     };
     match (layer.option("type").unwrap_or_default(), stripes) {
         ("striped", stripes) => Ok(in_turns(stripes.unwrap_or(drives), "LVM stripe")),
         ("thin", Some(over)) if over > 1 => Ok(in_turns(over, "striped LVM thin pool")),
-        ("thin", _) => Ok(Spread::ONE_BY_ONE.named("LVM thin pool")),
-        ("linear", _) => Ok(Spread::ONE_BY_ONE.named("linear LVM")),
+        ("thin", _) => Ok(LayoutSpread::ONE_BY_ONE.named("LVM thin pool")),
+        ("linear", _) => Ok(LayoutSpread::ONE_BY_ONE.named("linear LVM")),
         ("cache", _) => Err("which of its drives answers is for the cache to choose".to_owned()),
         (other, _) => Err(format!("what LVM's type {other} asks of its drives is not known")),
     }

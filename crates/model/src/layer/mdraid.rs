@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Size, Word};
 use super::comparable::{Concept, How};
-use super::layout::{Joined, Spread};
+use super::layout::{Joined, LayoutSpread};
 use super::{Capability, LayerHelp, States, option};
 use crate::scenario::LayerSpec;
 use iotax_facts::need::{module, program};
@@ -106,14 +106,14 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let level = layer.option("level").unwrap_or_default();
     let chunk = layer.size("chunk").unwrap_or_default();
     let spread = match level {
-        "0" => Spread::Striped { over: drives },
-        "1" => Spread::Mirrored { copies: drives, groups: true },
+        "0" => LayoutSpread::Striped { over: drives },
+        "1" => LayoutSpread::Mirrored { copies: drives, groups: true },
         "10" => {
             let (copies, is_near) = copies(layer).unwrap_or((2, false));
-            Spread::Mirrored { copies, groups: is_near && drives % copies == 0 }
+            LayoutSpread::Mirrored { copies, groups: is_near && drives % copies == 0 }
         }
-        "5" => Spread::parity(drives, 1, chunk, false)?,
-        "6" => Spread::parity(drives, 2, chunk, false)?,
+        "5" => LayoutSpread::parity(drives, 1, chunk, false)?,
+        "6" => LayoutSpread::parity(drives, 2, chunk, false)?,
         other => return Err(format!("what RAID level {other} asks of its drives is not known")),
     };
     let joined = spread.named(format!("RAID{level}"));

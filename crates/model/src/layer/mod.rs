@@ -89,7 +89,7 @@ pub enum Face {
 
 /// What a layer is to the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum LayerRole {
     /// Storage that the load is on.
     Storage,
     /// A guest, in which the load runs.
@@ -120,7 +120,7 @@ pub struct LayerHelp {
     /// Exactly one of these is written, unless empty.
     pub one_of: &'static [&'static str],
     /// What it is to the load.
-    pub role: Role,
+    pub role: LayerRole,
     /// What it stands on.
     pub below: Face,
     /// What it gives.
@@ -231,7 +231,7 @@ impl LayerHelp {
         options: &[],
         positional: None,
         one_of: &[],
-        role: Role::Storage,
+        role: LayerRole::Storage,
         below: Face::Block,
         gives: Face::Block,
         anywhere: false,
@@ -306,7 +306,7 @@ impl LayerSpec {
     }
 
     /// Whether its layer has that part.
-    pub fn is(&self, role: Role) -> bool {
+    pub fn is(&self, role: LayerRole) -> bool {
         self.help().is_some_and(|help| help.role == role)
     }
 
@@ -345,12 +345,12 @@ impl LayerSpec {
 impl Stack {
     /// Its guest.
     pub fn guest(&self) -> Option<&LayerSpec> {
-        self.layers.iter().find(|layer| layer.is(Role::Guest))
+        self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
     }
 
     /// The generator that its layers name, the last of them.
     pub fn generator(&self) -> Option<&LayerSpec> {
-        self.layers.iter().rev().find(|layer| layer.is(Role::Generator))
+        self.layers.iter().rev().find(|layer| layer.is(LayerRole::Generator))
     }
 }
 

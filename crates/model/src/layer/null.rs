@@ -1,12 +1,12 @@
 //! `null`: A against A.
 
-use super::{Face, LayerHelp, Role};
+use super::{Face, LayerHelp, LayerRole};
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "null",
     example: "file:/srv/x.img,size=4GiB | null",
-    role: Role::Null,
+    role: LayerRole::Null,
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,

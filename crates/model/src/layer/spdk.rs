@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Path, Size, Word};
 use super::comparable::{Concept, How, Setting};
-use super::layout::{Joined, Spread};
+use super::layout::{Joined, LayoutSpread};
 use super::{Capability, Face, LayerHelp, States, option};
 use crate::scenario::LayerSpec;
 
@@ -68,10 +68,10 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let strip = layer.size("strip-size").unwrap_or_default();
     let level = layer.option("raid").unwrap_or_default();
     let spread = match level {
-        "raid0" => Spread::Striped { over: drives },
-        "raid1" => Spread::Mirrored { copies: drives, groups: true },
-        "concat" => Spread::ONE_BY_ONE,
-        "raid5f" => Spread::parity(drives, 1, strip, true)?,
+        "raid0" => LayoutSpread::Striped { over: drives },
+        "raid1" => LayoutSpread::Mirrored { copies: drives, groups: true },
+        "concat" => LayoutSpread::ONE_BY_ONE,
+        "raid5f" => LayoutSpread::parity(drives, 1, strip, true)?,
         other => return Err(format!("what SPDK's {other} asks of its drives is not known")),
     };
     let joined = spread.named(format!("SPDK {level}"));

@@ -71,20 +71,20 @@ pub struct ToolOption {
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
     /// Always the same.
-    Fixed(Share),
+    Fixed(MemberShare),
     /// By the value of an option.
     By {
         /// The option.
         option: String,
         /// Its values.
-        shares: BTreeMap<String, Share>,
+        shares: BTreeMap<String, MemberShare>,
     },
 }
 
 /// Of members of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Share {
+pub enum MemberShare {
     /// The bytes of all but so many, which may fail.
     AllBut(u32),
     /// The bytes of half of them: each has a copy, which the tool knows.
@@ -93,21 +93,21 @@ pub enum Share {
     One,
 }
 
-impl Share {
+impl MemberShare {
     /// `sum`, `sum-1`, `half`, `smallest`.
-    pub fn parse(word: &str) -> Option<Share> {
+    pub fn parse(word: &str) -> Option<MemberShare> {
         match word {
-            "smallest" => Some(Share::One),
-            "half" => Some(Share::Half),
-            "sum" => Some(Share::AllBut(0)),
-            _ => word.strip_prefix("sum-")?.parse().ok().map(Share::AllBut),
+            "smallest" => Some(MemberShare::One),
+            "half" => Some(MemberShare::Half),
+            "sum" => Some(MemberShare::AllBut(0)),
+            _ => word.strip_prefix("sum-")?.parse().ok().map(MemberShare::AllBut),
         }
     }
 }
 
 impl Tool {
     /// What holds with these options; `None`: the option's value is not in the table.
-    fn share(&self, spec: &LayerSpec) -> Option<Share> {
+    fn share(&self, spec: &LayerSpec) -> Option<MemberShare> {
         match &self.capacity {
             Capacity::Fixed(share) => Some(*share),
             Capacity::By { option, shares } => shares.get(spec.option(option)?).copied(),
@@ -118,9 +118,9 @@ impl Tool {
     pub fn bytes(&self, spec: &LayerSpec, members: usize, each: u64) -> u64 {
         let each = each.saturating_sub(self.reserve) / MIB * MIB;
         match self.share(spec) {
-            Some(Share::One) => each,
-            Some(Share::Half) => each * (members as u64 / 2),
-            Some(Share::AllBut(failed)) => each * (members as u64).saturating_sub(u64::from(failed)),
+            Some(MemberShare::One) => each,
+            Some(MemberShare::Half) => each * (members as u64 / 2),
+            Some(MemberShare::AllBut(failed)) => each * (members as u64).saturating_sub(u64::from(failed)),
             None => 0,
         }
     }
@@ -165,9 +165,9 @@ impl Tool {
 
 fn redundancy(spec: &LayerSpec, members: usize) -> u32 {
     match spec.tool.as_ref().and_then(|tool| tool.share(spec)) {
-        Some(Share::One) => (members as u32).saturating_sub(1),
-        Some(Share::Half) => 1,
-        Some(Share::AllBut(failed)) => failed,
+        Some(MemberShare::One) => (members as u32).saturating_sub(1),
+        Some(MemberShare::Half) => 1,
+        Some(MemberShare::AllBut(failed)) => failed,
         None => 0,
     }
 }

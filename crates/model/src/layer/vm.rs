@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Count, CpuMask, Cpus, Flag, Memory, Number, Path, Size, Word};
 use super::comparable::{Concept, How, Setting};
-use super::{Capability, Face, LayerHelp, Role, option};
+use super::{Capability, Face, LayerHelp, LayerRole, option};
 use crate::scenario::LayerSpec;
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
@@ -65,7 +65,7 @@ pub const HELP: LayerHelp = LayerHelp {
         option("firmware", Word(&["direct", "ovmf"])).default("direct"),
         option("accel", Word(&["auto", "kvm", "tcg"])).default("auto"),
     ],
-    role: Role::Guest,
+    role: LayerRole::Guest,
     below: Face::Any,
     over: &[
         (Face::Bdev, "attach", &["vhost-user-blk"]),

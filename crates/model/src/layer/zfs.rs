@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Count, Flag, Size, Word};
 use super::comparable::{Concept, How, Setting};
-use super::layout::{Joined, Spread, enough};
+use super::layout::{Joined, LayoutSpread, enough};
 use super::{Capability, LayerHelp, MemoryCache, States, option};
 use crate::scenario::LayerSpec;
 use iotax_facts::need::{Find, Requirement, debian, everywhere};
@@ -104,12 +104,12 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let block = block(layer);
     let raidz = |parity: u64| {
         let ashift = layer.number("ashift").filter(|shift| (9..=16).contains(shift)).unwrap_or(12);
-        enough(drives, parity).map(|()| Spread::Raidz { parity, block, sector: 1 << ashift })
+        enough(drives, parity).map(|()| LayoutSpread::Raidz { parity, block, sector: 1 << ashift })
     };
     let (spread, name) = match layer.option("vdev").unwrap_or_default() {
-        "stripe" => (Spread::Striped { over: drives }, "ZFS stripe"),
+        "stripe" => (LayoutSpread::Striped { over: drives }, "ZFS stripe"),
         // Mirrors of two, and a stripe of these.
-        "mirror" => return Ok(Spread::Mirrored { copies: 2, groups: true }.named("ZFS mirrors")),
+        "mirror" => return Ok(LayoutSpread::Mirrored { copies: 2, groups: true }.named("ZFS mirrors")),
         "raidz" | "raidz1" => (raidz(1)?, "raidz"),
         "raidz2" => (raidz(2)?, "raidz2"),
         "raidz3" => (raidz(3)?, "raidz3"),

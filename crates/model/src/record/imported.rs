@@ -66,7 +66,7 @@ impl UnreadLines {
 /// Which way I/O went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum ImportedDirection {
     /// Reads.
     Read,
     /// Writes.
@@ -77,21 +77,21 @@ pub enum Way {
     Both,
 }
 
-impl Way {
+impl ImportedDirection {
     /// `reads`.
     pub fn words(self) -> &'static str {
         match self {
-            Way::Read => "reads",
-            Way::Write => "writes",
-            Way::Trim => "trims",
-            Way::Both => "reads and writes together",
+            ImportedDirection::Read => "reads",
+            ImportedDirection::Write => "writes",
+            ImportedDirection::Trim => "trims",
+            ImportedDirection::Both => "reads and writes together",
         }
     }
 }
 
 /// A load as far as the output tells it, in fio's words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Load {
+pub struct ReportedLoad {
     /// `randread`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rw: Option<String>,
@@ -125,7 +125,7 @@ pub struct Load {
 
 /// One of several jobs that reported side by side under one load: figures of a part, which are never added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Part {
+pub struct ImportedPart {
     /// Which, from 1.
     pub part: u32,
     /// Of how many.
@@ -138,12 +138,12 @@ pub struct ImportedResult {
     /// The system it is of.
     pub system: String,
     /// What it was loaded with.
-    pub load: Load,
+    pub load: ReportedLoad,
     /// Which way.
-    pub way: Way,
+    pub way: ImportedDirection,
     /// Which of several jobs of the same load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Part>,
+    pub part: Option<ImportedPart>,
     /// Number of the file.
     pub file: u32,
     /// Line at which it begins, from 1.
@@ -241,11 +241,11 @@ pub struct ImportedSample {
     pub missing: Option<String>,
 }
 
-impl Load {
+impl ReportedLoad {
     /// What makes it the same load as another: all that the output tells, and the name only where it tells nothing else.
     pub fn identity(&self) -> String {
-        let Load { rw, bs, iodepth, numjobs, ioengine, rwmixread, name, caps, settings } = self;
-        let bare = Load { name: name.clone(), settings: settings.clone(), ..Load::default() };
+        let ReportedLoad { rw, bs, iodepth, numjobs, ioengine, rwmixread, name, caps, settings } = self;
+        let bare = ReportedLoad { name: name.clone(), settings: settings.clone(), ..ReportedLoad::default() };
         let caps = caps.join(" ");
         match *self == bare {
             true => format!("{name:?}"),

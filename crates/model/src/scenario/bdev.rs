@@ -4,7 +4,7 @@
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Medium, Stack};
 use crate::layer::spdk::SOCKET;
-use crate::layer::{Face, LayerHelp, Role, vm};
+use crate::layer::{Face, LayerHelp, LayerRole, vm};
 
 /// Something that no kernel has.
 struct Foreign {
@@ -81,7 +81,7 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
     let top = below.iter().rfind(|layer| layer.help().is_some_and(|help| help.gives != Face::Any));
     if let Some(top) = top.filter(|top| top.help().is_some_and(|help| help.gives == Face::Client)) {
         return match help.role {
-            Role::Null => Ok(()),
+            LayerRole::Null => Ok(()),
             _ => Err(Fault::hint(
                 format!(
                     "\"{}\" has no device here: fio itself is the client that reaches what \"{}\" names",
@@ -105,7 +105,7 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
         };
     }
     let Some((from, Foreign { face, what, hint })) = shown else {
-        return match layer.options.get(vm::SOCKET).filter(|_| help.role == Role::Guest) {
+        return match layer.options.get(vm::SOCKET).filter(|_| help.role == LayerRole::Guest) {
             Some(path) => Err(Fault::hint(
                 format!("{} names a vhost-user socket, but below is a device or a file", vm::SOCKET),
                 format!("write vhost-user:{path} | {}(attach=vhost-user-blk)", layer.name),

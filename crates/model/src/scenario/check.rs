@@ -2,15 +2,15 @@
 //! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
 
 use super::bdev;
-use super::draft::{Draft, Targets, drafts_from_words};
+use super::draft::{Targets, WorkloadDraft, drafts_from_words};
 use super::error::Origin;
 use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerpt};
 use super::jobfile::is_job_file;
 use super::media::size_of;
-use super::names::Taken;
-use super::place::{self, Names, PlaceSpec};
-use super::ruler::{self, Beside};
-use super::stacks::{Cell, cells_of};
+use super::names::TakenNames;
+use super::place::{self, PlaceSpec, StackNames};
+use super::ruler::{self, RulerContext};
+use super::stacks::{StackCell, cells_of};
 use super::trims;
 use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
@@ -20,8 +20,8 @@ use super::{
     durability, grammar, jobfile, measure, names, operator, probes, profile, published, remote, slo, states,
     sweep, table, toml,
 };
-use crate::layer::Role;
-use crate::state::State;
+use crate::layer::LayerRole;
+use crate::state::AskedState;
 use iotax_load::{EngineName, Job};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -32,7 +32,7 @@ pub const BILL_DEPTHS: [u32; 2] = [1, 32];
 
 /// What the options of the command line say beside stacks or a scenario file.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct ScenarioRequest {
     /// `--bill`.
     pub bill: bool,
     /// `--baseline NAME`: the name of a stack, or its text.
@@ -75,7 +75,7 @@ pub struct Request {
 ///
 /// # Errors
 /// Bad input, with its place.
-pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenario, InputError> {
+pub fn from_arguments(arguments: &[String], request: &ScenarioRequest) -> Result<Scenario, InputError> {
     let (files, stacks): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|word| is_file_of_ours(word));
     let stacks: Vec<String> = stacks.into_iter().cloned().collect();
@@ -83,7 +83,7 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
         [] => from_stacks(&stacks, request),
         [file] if stacks.is_empty() => from_path(Path::new(file), request),
         [file] if is_job_file(Path::new(file)) && request.job_file.is_none() => {
-            from_stacks(&stacks, &Request { job_file: Some(PathBuf::from(file)), ..request.clone() })
+            from_stacks(&stacks, &ScenarioRequest { job_file: Some(PathBuf::from(file)), ..request.clone() })
         }
         [file, ..] => {
             let why = format!("\"{file}\" beside other files or stacks");
@@ -107,12 +107,12 @@ fn is_file_of_ours(word: &str) -> bool {
 ///
 /// # Errors
 /// Bad input, with its place.
-pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, InputError> {
+pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenario, InputError> {
     if !request.devices.is_empty() {
         let fault = Fault::hint("cannot be combined with stacks", "write the device in the stack itself");
         return Err(Origin::command_line().error("device", fault));
     }
-    let mut parts = Parts::new(COMMAND_LINE);
+    let mut parts = ScenarioParts::new(COMMAND_LINE);
     let mut cells = Vec::new();
     parts.labs(request)?;
     if let Some(options) = &request.vm {
@@ -134,7 +134,7 @@ pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, Inpu
     parts.scenario()
 }
 
-fn command_line_cells(number: usize, text: &str, names: &Names) -> Result<Vec<Cell>, InputError> {
+fn command_line_cells(number: usize, text: &str, names: &StackNames) -> Result<Vec<StackCell>, InputError> {
     let place = format!("command line, stack {number}");
     let fault = |fault: TextFault| InputError {
         column: Some(column_of(text, fault.span.start)),
@@ -149,7 +149,7 @@ fn command_line_cells(number: usize, text: &str, names: &Names) -> Result<Vec<Ce
 ///
 /// # Errors
 /// Bad input, with its place.
-pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError> {
+pub fn from_path(path: &Path, request: &ScenarioRequest) -> Result<Scenario, InputError> {
     if is_job_file(path) {
         jobfile::read(path)?;
         let hint = format!("name one: {} file:/srv/x.img,size=4GiB", path.display());
@@ -174,8 +174,8 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
 /// the joined stack could give at best.
 pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     let prefix =
-        |length: usize| Cell { medium: stack.medium.clone(), layers: stack.layers[..length].to_vec() };
-    let cells: Vec<Cell> = (0..=stack.layers.len()).map(prefix).collect();
+        |length: usize| StackCell { medium: stack.medium.clone(), layers: stack.layers[..length].to_vec() };
+    let cells: Vec<StackCell> = (0..=stack.layers.len()).map(prefix).collect();
     let names = names::names_of(&cells);
     cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect()
 }
@@ -223,29 +223,29 @@ fn path_for_serial(path: &str) -> Fault {
 }
 
 /// A scenario on its way: what the files and the options say, before it is checked as a whole.
-pub(super) struct Parts {
+pub(super) struct ScenarioParts {
     source: String,
     pub name: Option<String>,
     pub bill: bool,
     pub baseline: Option<(Origin, String)>,
     pub declared: Vec<(PathBuf, String)>,
     /// That stacks may use.
-    pub names: Names,
-    pub states: Vec<State>,
+    pub names: StackNames,
+    pub states: Vec<AskedState>,
     /// Where these are written.
     pub states_origin: Origin,
     pub stacks: Vec<Stack>,
-    pub drafts: Vec<Draft>,
+    pub drafts: Vec<WorkloadDraft>,
     /// Names of the sweeps among these.
-    sweeps: Taken,
+    sweeps: TakenNames,
     pub measure: MeasureSpec,
     pub measure_origins: BTreeMap<String, Origin>,
     pub consent: Vec<Consent>,
     pub max_written: Option<u64>,
     pub durability: Option<DurabilitySpec>,
-    pub published: Option<published::Draft>,
+    pub published: Option<published::PublishedDraft>,
     pub rating: Option<Rating>,
-    pub table: Option<table::Draft>,
+    pub table: Option<table::OutputTableDraft>,
     pub notes: Vec<String>,
     /// What a person does before a stack is measured, by its name.
     pub operators: BTreeMap<String, Operator>,
@@ -255,20 +255,20 @@ pub(super) struct Parts {
     pub engine: Option<Engine>,
 }
 
-impl Parts {
+impl ScenarioParts {
     pub(super) fn new(source: &str) -> Self {
-        Parts {
+        ScenarioParts {
             source: source.to_owned(),
             name: None,
             bill: false,
             baseline: None,
             declared: Vec::new(),
-            names: Names::default(),
+            names: StackNames::default(),
             states: Vec::new(),
             states_origin: Origin::command_line(),
             stacks: Vec::new(),
             drafts: Vec::new(),
-            sweeps: Taken::default(),
+            sweeps: TakenNames::default(),
             measure: MeasureSpec::default(),
             measure_origins: BTreeMap::new(),
             consent: Vec::new(),
@@ -285,7 +285,7 @@ impl Parts {
     }
 
     /// Takes the workloads of one job, which may be the points of one sweep: its name stays its own.
-    pub(super) fn add(&mut self, mut drafts: Vec<Draft>) {
+    pub(super) fn add(&mut self, mut drafts: Vec<WorkloadDraft>) {
         let mut points = drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()).peekable();
         if let Some(name) = points.peek().map(|point| self.sweeps.take(&point.sweep)) {
             points.for_each(|point| point.sweep.clone_from(&name));
@@ -294,7 +294,7 @@ impl Parts {
     }
 
     /// The command line goes before the file.
-    fn apply(&mut self, request: &Request) -> Result<(), InputError> {
+    fn apply(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let origin = Origin::command_line();
         self.bill |= request.bill;
         self.keep_only(&request.only)?;
@@ -331,7 +331,7 @@ impl Parts {
     }
 
     /// Refuses options of the command line that have no effect on the scenario.
-    fn refuse_unheeded(&self, request: &Request) -> Result<(), InputError> {
+    fn refuse_unheeded(&self, request: &ScenarioRequest) -> Result<(), InputError> {
         let guests = place::guests_of(&self.stacks, &self.names);
         let labs = place::labs_of(&self.stacks, &self.names);
         let by_tool = self.stacks.iter().flat_map(|stack| &stack.layers).any(|layer| layer.tool.is_some());
@@ -388,7 +388,7 @@ impl Parts {
     }
 
     /// The words of `--lab`, before a stack names its drives.
-    fn labs(&mut self, request: &Request) -> Result<(), InputError> {
+    fn labs(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let Some(words) = &request.lab else { return Ok(()) };
         let Some(PlaceSpec::Lab(lab)) = self.names.places.get_mut(place::LAB) else { return Ok(()) };
         for word in words.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -404,7 +404,7 @@ impl Parts {
         Ok(())
     }
 
-    fn load(&mut self, request: &Request) -> Result<(), InputError> {
+    fn load(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let named = [
             !request.words.is_empty() && request.probe.is_none(),
             request.job_file.is_some(),
@@ -459,7 +459,7 @@ impl Parts {
         Ok(())
     }
 
-    fn engine_of_all(&mut self, request: &Request) -> Result<(), InputError> {
+    fn engine_of_all(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let Some(word) = &request.engine else {
             return Ok(());
         };
@@ -617,12 +617,12 @@ impl Parts {
     /// The baseline once more, loaded by the installed fio.
     fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
         let jobs = self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
-        let beside = Beside { bill: self.bill, trials: self.durability.is_some(), jobs };
+        let beside = RulerContext { bill: self.bill, trials: self.durability.is_some(), jobs };
         let cell = ruler::fio_on(&self.stacks[baseline], beside).map_err(|fault| {
             let origin = self.measure_origins.get(ruler::KEY).cloned();
             origin.unwrap_or_else(Origin::command_line).error(ruler::KEY, fault)
         })?;
-        let mut taken = Taken::default();
+        let mut taken = TakenNames::default();
         self.stacks.iter().for_each(|stack| taken.note(&stack.name));
         let name = taken.take(&format!("fio on {}", self.stacks[baseline].name));
         let text = cell.text();
@@ -651,7 +651,7 @@ impl Parts {
             self.drafts = self.default_drafts()?;
         }
         let targets = targets(&self.stacks);
-        let mut taken = Taken::default();
+        let mut taken = TakenNames::default();
         let mut workloads = Vec::new();
         for draft in &self.drafts {
             let mut workload = draft.on(targets)?;
@@ -662,7 +662,7 @@ impl Parts {
     }
 
     /// What is measured where nobody says: 4k random reads one at a time, and for a bill many at a time as well.
-    fn default_drafts(&mut self) -> Result<Vec<Draft>, InputError> {
+    fn default_drafts(&mut self) -> Result<Vec<WorkloadDraft>, InputError> {
         if media(&self.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
             return probes::shipped(probes::MACHINE, &Origin::command_line());
         }
@@ -752,7 +752,7 @@ impl Parts {
     fn note_depth(&mut self) {
         let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
         for stack in &self.stacks {
-            let in_guests = stack.layers.iter().any(|layer| layer.is(Role::Guest));
+            let in_guests = stack.layers.iter().any(|layer| layer.is(LayerRole::Guest));
             let what = match (stack.loaded_at_once(), stack.guests()) {
                 (Some(_), _) if in_guests => (stack.targets() as usize, "on", "disks of guests"),
                 (Some(parts), _) if stack.is_split() => (parts, "on", "parts"),

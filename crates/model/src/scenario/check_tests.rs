@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 fn stacks(exprs: &[&str]) -> Result<Scenario, InputError> {
-    with(exprs, &Request::default())
+    with(exprs, &ScenarioRequest::default())
 }
 
-fn with(exprs: &[&str], request: &Request) -> Result<Scenario, InputError> {
+fn with(exprs: &[&str], request: &ScenarioRequest) -> Result<Scenario, InputError> {
     let exprs: Vec<String> = exprs.iter().map(|text| (*text).to_owned()).collect();
     from_arguments(&exprs, request)
 }
@@ -35,7 +35,7 @@ fn what_is_filled_is_of_the_kind_that_the_first_load_states() {
     let path = folder.path().join("x.fio");
     let of = |jobs: &str| {
         std::fs::write(&path, jobs).unwrap();
-        let scenario = with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap();
+        let scenario = with(&[path.to_str().unwrap(), FILE], &ScenarioRequest::default()).unwrap();
         let said = scenario.notes.iter().any(|note| note.contains("different kinds of data"));
         (scenario.data(), scenario.workloads[0].subject(), said)
     };
@@ -63,7 +63,7 @@ fn size_on_the_command_line_is_that_of_all_loads_of_a_scenario() {
     std::fs::write(&path, text).unwrap();
     let words = |words: &[(&str, &str)]| {
         let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        from_path(&path, &Request { words, ..Request::default() })
+        from_path(&path, &ScenarioRequest { words, ..ScenarioRequest::default() })
     };
     let sizes = |scenario: Scenario| -> Vec<Option<u64>> {
         scenario.workloads.iter().flat_map(|workload| &workload.jobs).map(|job| job.size).collect()
@@ -101,10 +101,10 @@ fn a_file_of_another_host_has_one_size_and_is_kept_if_any_stack_says_so() {
 
 #[test]
 fn fio_on_the_baseline_is_a_stack_of_its_own() {
-    let ask = |bill| Request {
+    let ask = |bill| ScenarioRequest {
         bill,
         measure: vec![("fio_on_baseline".into(), "true".into())],
-        ..Request::default()
+        ..ScenarioRequest::default()
     };
     let looped = "file:/srv/x.img,size=4GiB | loop";
     let scenario = with(&[FILE, looped], &ask(false)).unwrap();
@@ -117,10 +117,10 @@ fn fio_on_the_baseline_is_a_stack_of_its_own() {
     assert!(refused(&[looped], true).contains("a bill has a line for each layer"));
     let delayed = "file:/srv/x.img,size=4GiB | delay(50us)";
     assert!(refused(&[delayed, FILE], false).contains("itself of a generator"));
-    let trials = Request { durability: Some("trials=5".into()), ..ask(false) };
+    let trials = ScenarioRequest { durability: Some("trials=5".into()), ..ask(false) };
     let words = |rw: &str, more: &[(&str, &str)]| {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        Request { words: [("rw", rw)].iter().chain(more).map(own).collect(), ..ask(false) }
+        ScenarioRequest { words: [("rw", rw)].iter().chain(more).map(own).collect(), ..ask(false) }
     };
     let guest = "file:/srv/x.img,size=4GiB | vm";
     for (stack, request, why) in [
@@ -137,7 +137,7 @@ fn fio_on_the_baseline_is_a_stack_of_its_own() {
 
 #[test]
 fn a_bill() {
-    let request = Request { bill: true, ..Request::default() };
+    let request = ScenarioRequest { bill: true, ..ScenarioRequest::default() };
     let scenario =
         with(&["file:/srv/x.img,size=4GiB | loop | fs(xfs) | delay(50) | delay(50)"], &request).unwrap();
     let lines: Vec<_> =
@@ -148,7 +148,7 @@ fn a_bill() {
 
 #[test]
 fn a_bill_without_a_load_is_measured_at_two_depths() {
-    let depths = |request: &Request| -> (Vec<u32>, bool) {
+    let depths = |request: &ScenarioRequest| -> (Vec<u32>, bool) {
         let scenario = with(&["file:/srv/x.img,size=4GiB | loop"], request).unwrap();
         let said = scenario
             .notes
@@ -156,12 +156,12 @@ fn a_bill_without_a_load_is_measured_at_two_depths() {
             .any(|note| note.contains("iodepth 1 (microseconds an I/O) and at iodepth 32"));
         (scenario.workloads.iter().map(|workload| workload.jobs[0].iodepth).collect(), said)
     };
-    let bill = Request { bill: true, ..Request::default() };
+    let bill = ScenarioRequest { bill: true, ..ScenarioRequest::default() };
     let words = |depth: &str| vec![("iodepth".to_owned(), depth.to_owned())];
     assert_eq!(depths(&bill), (BILL_DEPTHS.to_vec(), true));
-    assert_eq!(depths(&Request { words: words("8"), ..bill.clone() }), (vec![8], false));
-    assert_eq!(depths(&Request { engine: Some("sync".into()), ..bill.clone() }), (vec![1], false));
-    assert_eq!(depths(&Request::default()), (vec![1], false), "a comparison is no bill");
+    assert_eq!(depths(&ScenarioRequest { words: words("8"), ..bill.clone() }), (vec![8], false));
+    assert_eq!(depths(&ScenarioRequest { engine: Some("sync".into()), ..bill.clone() }), (vec![1], false));
+    assert_eq!(depths(&ScenarioRequest::default()), (vec![1], false), "a comparison is no bill");
     let scenario = with(&["file:/srv/x.img,size=4GiB | loop"], &bill).unwrap();
     assert_eq!(scenario.workloads[1].kind_subject(), "4k random reads");
     assert_ne!(scenario.workloads[0].name, scenario.workloads[1].name);
@@ -171,9 +171,10 @@ fn a_bill_without_a_load_is_measured_at_two_depths() {
 fn attaches_are_one_unless_asked_for() {
     let asked = |word: &str| {
         let measure = vec![("attaches".to_owned(), word.to_owned())];
-        with(&[FILE], &Request { measure, ..Request::default() }).map(|scenario| scenario.measure.attaches)
+        with(&[FILE], &ScenarioRequest { measure, ..ScenarioRequest::default() })
+            .map(|scenario| scenario.measure.attaches)
     };
-    assert_eq!(with(&[FILE], &Request::default()).unwrap().measure.attaches, 1);
+    assert_eq!(with(&[FILE], &ScenarioRequest::default()).unwrap().measure.attaches, 1);
     assert_eq!(asked("3").unwrap(), 3);
     assert!(asked("0").is_err() && asked("101").is_err() && asked("two").is_err());
     // A run that was recorded before there were attaches.
@@ -203,7 +204,8 @@ const EACH: &str = "each([file:/srv/a.img,size=1GiB,file:/srv/b.img,size=2GiB,ke
 
 #[test]
 fn all_members_at_once() {
-    let request = Request { words: vec![("size".into(), "50%".into())], ..Request::default() };
+    let request =
+        ScenarioRequest { words: vec![("size".into(), "50%".into())], ..ScenarioRequest::default() };
     let delayed = format!("{EACH} | delay(50)");
     let scenario = with(&[EACH, "file:/srv/b.img,size=2GiB", &delayed], &request).unwrap();
     assert_eq!(scenario.workloads[0].jobs[0].size, Some(512 << 20), "half of the smallest member");
@@ -242,7 +244,7 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
         origin: String::new(),
     };
     let layers = vec![layer("mdraid"), layer("null")];
-    let whole = Cell { medium, layers }.named("md".into(), false);
+    let whole = StackCell { medium, layers }.named("md".into(), false);
     assert_eq!(whole.text, "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid | null");
     let prefixes = expand_bill(&whole);
     let texts: Vec<&str> = prefixes.iter().map(|stack| stack.text.as_str()).collect();
@@ -292,7 +294,7 @@ fn a_bdev_is_for_layers_that_bring_it_to_a_kernel() {
 #[test]
 fn a_bill_has_no_line_of_what_cannot_be_loaded() {
     let whole = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk)";
-    let scenario = with(&[whole], &Request { bill: true, ..Request::default() }).unwrap();
+    let scenario = with(&[whole], &ScenarioRequest { bill: true, ..ScenarioRequest::default() }).unwrap();
     let texts: Vec<&str> = scenario.stacks.iter().map(|stack| stack.text.as_str()).collect();
     let last = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk,spdk=/var/tmp/spdk.sock)";
     assert_eq!(texts, ["each([/dev/sda,/dev/sdb])", last]);
@@ -313,7 +315,8 @@ fn the_same_stack_twice_is_said() {
 
 #[test]
 fn a_baseline_by_name_or_text() {
-    let request = |name: &str| Request { baseline: Some(name.to_owned()), ..Request::default() };
+    let request =
+        |name: &str| ScenarioRequest { baseline: Some(name.to_owned()), ..ScenarioRequest::default() };
     let guest = "file:/srv/x.img,size=4GiB | vm";
     assert_eq!(with(&[FILE, guest], &request("vm")).unwrap().baseline, 1);
     assert_eq!(with(&[FILE, guest], &request(guest)).unwrap().baseline, 1);
@@ -326,7 +329,14 @@ fn the_regime_is_one_of_writes() {
         let texts = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
-        with(&[FILE], &Request { words: texts(&[("rw", rw)]), measure: texts(measure), ..Request::default() })
+        with(
+            &[FILE],
+            &ScenarioRequest {
+                words: texts(&[("rw", rw)]),
+                measure: texts(measure),
+                ..ScenarioRequest::default()
+            },
+        )
     };
     let spec = asked("randwrite", &[("regime", "steady"), ("write_cache", "32GiB")]).unwrap().measure;
     assert_eq!((spec.regime, spec.write_cache), (Regime::Steady, Some(32 << 30)));
@@ -356,7 +366,14 @@ fn preconditioning_is_asked_for_in_the_words_of_the_specification() {
         let texts = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
-        with(&[FILE], &Request { words: texts(&[("rw", rw)]), measure: texts(measure), ..Request::default() })
+        with(
+            &[FILE],
+            &ScenarioRequest {
+                words: texts(&[("rw", rw)]),
+                measure: texts(measure),
+                ..ScenarioRequest::default()
+            },
+        )
     };
     let all = [("precondition", "2x,steady"), ("steady_round", "10s"), ("steady_limit", "30min")];
     let found = asked("randwrite", &all).unwrap();
@@ -418,7 +435,8 @@ fn drives_get_what_is_written_through_any_stack_on_them() {
 
 #[test]
 fn a_short_budget_lowers_the_least_time() {
-    let request = Request { measure: vec![("budget".into(), "2s".into())], ..Request::default() };
+    let request =
+        ScenarioRequest { measure: vec![("budget".into(), "2s".into())], ..ScenarioRequest::default() };
     let spec = with(&[FILE], &request).unwrap().measure;
     assert_eq!((spec.min_time_ns, spec.budget_ns), (2_000_000_000, 2_000_000_000));
 }
@@ -432,7 +450,7 @@ fn the_budget_of_the_command_line_is_that_of_the_whole_run_and_that_of_a_file_of
     let bill = |words: &[(&str, &str)]| {
         with(
             &["file:/srv/x.img,size=1GiB | loop"],
-            &Request { bill: true, measure: measured(words), ..Request::default() },
+            &ScenarioRequest { bill: true, measure: measured(words), ..ScenarioRequest::default() },
         )
     };
     let two = bill(&[("budget", "26s")]).unwrap();
@@ -453,45 +471,60 @@ fn the_budget_of_the_command_line_is_that_of_the_whole_run_and_that_of_a_file_of
     let file = folder.path().join("x.toml");
     let text = "[stack.a]\ntext = \"cpu\"\n[[workload]]\nprobe = \"integer,float,syscall\"\n[measure]\nbudget = \"9s\"\nmin_time = \"5s\"\n";
     std::fs::write(&file, text).unwrap();
-    let of = |request: &Request| {
+    let of = |request: &ScenarioRequest| {
         let measure = from_path(&file, request).unwrap().measure;
         (measure.budget_ns / 1_000_000_000, measure.min_time_ns / 1_000_000_000)
     };
-    assert_eq!(of(&Request::default()), (9, 5));
-    assert_eq!(of(&Request { measure: measured(&[("budget", "9s")]), ..Request::default() }), (3, 3));
+    assert_eq!(of(&ScenarioRequest::default()), (9, 5));
+    assert_eq!(
+        of(&ScenarioRequest { measure: measured(&[("budget", "9s")]), ..ScenarioRequest::default() }),
+        (3, 3)
+    );
 }
 
 #[test]
 fn an_option_that_nothing_would_heed_is_refused() {
     const FILE: &str = "file:/srv/x.img,size=1GiB";
     let probe = || Some("integer".to_owned());
-    let cases: [(&str, &str, Request); 7] = [
-        (FILE, "vm", Request { vm: Some("vcpus=2".into()), ..Request::default() }),
-        (FILE, "lab", Request { lab: Some("memory=2GiB".into()), ..Request::default() }),
-        (FILE, "change", Request { change: vec!["libvirt:db1,force".into()], ..Request::default() }),
-        ("cpu", "engine", Request { engine: Some("sync".into()), probe: probe(), ..Request::default() }),
+    let cases: [(&str, &str, ScenarioRequest); 7] = [
+        (FILE, "vm", ScenarioRequest { vm: Some("vcpus=2".into()), ..ScenarioRequest::default() }),
+        (FILE, "lab", ScenarioRequest { lab: Some("memory=2GiB".into()), ..ScenarioRequest::default() }),
+        (
+            FILE,
+            "change",
+            ScenarioRequest { change: vec!["libvirt:db1,force".into()], ..ScenarioRequest::default() },
+        ),
+        (
+            "cpu",
+            "engine",
+            ScenarioRequest { engine: Some("sync".into()), probe: probe(), ..ScenarioRequest::default() },
+        ),
         (
             "cpu",
             "fio_on_baseline",
-            Request {
+            ScenarioRequest {
                 measure: measured(&[("fio_on_baseline", "true")]),
                 probe: probe(),
-                ..Request::default()
+                ..ScenarioRequest::default()
             },
         ),
         (
             "cpu",
             "matched_rate",
-            Request { measure: measured(&[("matched_rate", "50%")]), probe: probe(), ..Request::default() },
+            ScenarioRequest {
+                measure: measured(&[("matched_rate", "50%")]),
+                probe: probe(),
+                ..ScenarioRequest::default()
+            },
         ),
         (
             "cpu",
             "tool",
-            Request {
+            ScenarioRequest {
                 tools: vec![
                     concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/engines/qsd-vhost.toml").into(),
                 ],
-                ..Request::default()
+                ..ScenarioRequest::default()
             },
         ),
     ];
@@ -500,25 +533,26 @@ fn an_option_that_nothing_would_heed_is_refused() {
         let start = format!("command line: key \"{option}\": has no effect: ");
         assert!(refused.starts_with(&start) && refused.contains("; hint: "), "{refused}");
     }
-    let heeded = with(&["cpu @vm"], &Request { vm: Some("vcpus=2".into()), ..Request::default() });
+    let heeded =
+        with(&["cpu @vm"], &ScenarioRequest { vm: Some("vcpus=2".into()), ..ScenarioRequest::default() });
     assert!(heeded.is_ok(), "{heeded:?}");
 }
 
 #[test]
 fn a_job_file_beside_stacks() {
     let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/file-vm.fio");
-    let scenario = with(&[jobs, "file:/srv/x.img,size=1GiB"], &Request::default()).unwrap();
+    let scenario = with(&[jobs, "file:/srv/x.img,size=1GiB"], &ScenarioRequest::default()).unwrap();
     let names: Vec<_> = scenario.workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(names, ["qd1", "qd32"]);
     assert_eq!(scenario.workloads[0].jobs[0].size, Some((1 << 30) / 5 * 4 / 4096 * 4096));
-    let alone = with(&[jobs], &Request::default()).unwrap_err().to_string();
+    let alone = with(&[jobs], &ScenarioRequest::default()).unwrap_err().to_string();
     assert!(alone.contains("no stack is named"), "{alone}");
 }
 
 #[test]
 fn a_profile_stands_wherever_a_job_file_may() {
-    let request = |name: &str| Request { profile: Some(name.into()), ..Request::default() };
-    let loads = |request: &Request| {
+    let request = |name: &str| ScenarioRequest { profile: Some(name.into()), ..ScenarioRequest::default() };
+    let loads = |request: &ScenarioRequest| {
         with(&["file:/srv/x.img,size=1GiB"], request).map(|scenario| scenario.workloads.len())
     };
     assert_eq!(loads(&request("hcibench")), Ok(5));
@@ -687,22 +721,26 @@ fn refused_stacks() {
 #[test]
 fn an_option_of_a_load_beside_a_file_that_has_loads_is_refused_by_its_name() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e2-ceph.toml");
-    let request = Request { words: vec![("bs".into(), "8KiB".into())], ..Request::default() };
+    let request = ScenarioRequest { words: vec![("bs".into(), "8KiB".into())], ..ScenarioRequest::default() };
     let why = from_path(Path::new(file), &request).unwrap_err().to_string();
     assert!(why.contains("has its own workloads, so --bs cannot be given; hint: leave --bs out"), "{why}");
 }
 
 #[test]
 fn refused_requests() {
-    let words =
-        |key: &str, value: &str| Request { words: vec![(key.into(), value.into())], ..Request::default() };
-    let measure =
-        |key: &str, value: &str| Request { measure: vec![(key.into(), value.into())], ..Request::default() };
-    let bill = Request { bill: true, ..Request::default() };
-    let twice = Request { job_file: Some("x.fio".into()), ..words("bs", "4k") };
-    let profile = Request { profile: Some("hcibench".into()), ..words("bs", "4k") };
+    let words = |key: &str, value: &str| ScenarioRequest {
+        words: vec![(key.into(), value.into())],
+        ..ScenarioRequest::default()
+    };
+    let measure = |key: &str, value: &str| ScenarioRequest {
+        measure: vec![(key.into(), value.into())],
+        ..ScenarioRequest::default()
+    };
+    let bill = ScenarioRequest { bill: true, ..ScenarioRequest::default() };
+    let twice = ScenarioRequest { job_file: Some("x.fio".into()), ..words("bs", "4k") };
+    let profile = ScenarioRequest { profile: Some("hcibench".into()), ..words("bs", "4k") };
     let table = [
-        with(&[], &Request::default()),
+        with(&[], &ScenarioRequest::default()),
         with(&[FILE], &bill),
         with(&[FILE, FILE], &bill),
         with(&["file:/srv/x.img,size=4GiB | vm(vcpus=[1,2])"], &bill),
@@ -716,13 +754,16 @@ fn refused_requests() {
         with(&[FILE], &measure("min_time", "1h")),
         with(&[FILE], &twice),
         with(&[FILE], &profile),
-        with(&[FILE], &Request { engine: Some("libaio".into()), ..Request::default() }),
-        with(&[FILE], &Request { max_written: Some("9".into()), ..Request::default() }),
-        with(&[FILE], &Request { destroy: vec!["serial=A,serial=B".into()], ..Request::default() }),
-        with(&["nope.toml"], &Request::default()),
-        with(&["nope.fio"], &Request::default()),
-        with(&["a.toml", FILE], &Request::default()),
-        from_path(Path::new("src"), &Request::default()),
+        with(&[FILE], &ScenarioRequest { engine: Some("libaio".into()), ..ScenarioRequest::default() }),
+        with(&[FILE], &ScenarioRequest { max_written: Some("9".into()), ..ScenarioRequest::default() }),
+        with(
+            &[FILE],
+            &ScenarioRequest { destroy: vec!["serial=A,serial=B".into()], ..ScenarioRequest::default() },
+        ),
+        with(&["nope.toml"], &ScenarioRequest::default()),
+        with(&["nope.fio"], &ScenarioRequest::default()),
+        with(&["a.toml", FILE], &ScenarioRequest::default()),
+        from_path(Path::new("src"), &ScenarioRequest::default()),
     ];
     let table: Vec<String> = table.into_iter().map(|result| result.unwrap_err().to_string()).collect();
     insta::assert_snapshot!(table.join("\n"));
@@ -791,12 +832,13 @@ fn scenarios_and_jobs_of_the_docs_are_taken() {
     for block in example_blocks("scenario-format.md", "toml") {
         let path = folder.path().join("doc.toml");
         std::fs::write(&path, block).unwrap();
-        from_path(&path, &Request::default()).unwrap_or_else(|error| panic!("{error}"));
+        from_path(&path, &ScenarioRequest::default()).unwrap_or_else(|error| panic!("{error}"));
     }
     for block in example_blocks("scenario-format.md", "fio") {
         let path = folder.path().join("doc.fio");
         std::fs::write(&path, block).unwrap();
-        with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_or_else(|error| panic!("{error}"));
+        with(&[path.to_str().unwrap(), FILE], &ScenarioRequest::default())
+            .unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -808,7 +850,7 @@ fn every_scenario_that_comes_with_it_parses() {
         files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
     assert!(tomls.len() >= 7, "{tomls:?}");
     for path in tomls {
-        from_path(&path, &Request::default()).unwrap_or_else(|error| panic!("{error}"));
+        from_path(&path, &ScenarioRequest::default()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -901,7 +943,7 @@ proptest! {
         let media = [FILE, "each([/dev/sda,/dev/sdb])", "each([/dev/sda,/dev/sdc])", "/dev/sdb", "ssh:vm7:/dev/vda"];
         let layers = ["", " | null", " | delay(5)", " | null | delay(5)", " | delay(us=[5,6])"];
         let texts: Vec<String> = picks.iter().map(|(m, l)| format!("{}{}", media[*m], layers[*l])).collect();
-        let scenario = from_arguments(&texts, &Request::default()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let scenario = from_arguments(&texts, &ScenarioRequest::default()).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let unique: BTreeSet<&str> = scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         prop_assert_eq!(unique.len(), scenario.stacks.len());
     }
@@ -984,7 +1026,7 @@ fn a_load_that_is_random_in_part_says_in_which() {
     let subject = |rw: &str, random: &str| {
         let words = [("rw", rw), ("percentage_random", random)]
             .map(|(word, value)| (word.to_owned(), value.to_owned()));
-        let asked = Request { words: words.to_vec(), ..Request::default() };
+        let asked = ScenarioRequest { words: words.to_vec(), ..ScenarioRequest::default() };
         from_arguments(&["/dev/x".to_owned()], &asked).unwrap().workloads[0].subject()
     };
     assert_eq!(subject("randrw", "80"), "4k 80 % random 50/50 mix at iodepth 1");
@@ -994,7 +1036,7 @@ fn a_load_that_is_random_in_part_says_in_which() {
 
 fn asked(words: &[(&str, &str)]) -> Result<Scenario, String> {
     let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
-    from_arguments(&["/dev/x".to_owned()], &Request { words, ..Request::default() })
+    from_arguments(&["/dev/x".to_owned()], &ScenarioRequest { words, ..ScenarioRequest::default() })
         .map_err(|error| error.to_string())
 }
 
@@ -1008,7 +1050,7 @@ fn a_rate_that_no_clock_can_pace_is_refused_where_it_is_written() {
         std::fs::write(&path, text).unwrap();
         let stack = if name.ends_with("toml") { None } else { Some("/dev/x") };
         let files: Vec<&str> = path.to_str().into_iter().chain(stack).collect();
-        let error = with(&files, &Request::default()).unwrap_err().to_string();
+        let error = with(&files, &ScenarioRequest::default()).unwrap_err().to_string();
         error.replace(&format!("{}/", folder.path().display()), "")
     };
     let stack = "[stack.x]\ntext = \"/dev/x\"\n[[workload]]\n";
@@ -1040,7 +1082,8 @@ fn without_a_word_blocks_may_come_again() {
 fn regions_that_are_moved_on_from_thread_to_thread_must_fit() {
     let on_file = |words: &[(&str, &str)]| {
         let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
-        let asked = from_arguments(&[FILE.to_owned()], &Request { words, ..Request::default() });
+        let asked =
+            from_arguments(&[FILE.to_owned()], &ScenarioRequest { words, ..ScenarioRequest::default() });
         asked.map_err(|error| error.to_string())
     };
     let quarters = [("numjobs", "4"), ("size", "25%"), ("offset_increment", "25%")];
@@ -1065,7 +1108,8 @@ fn a_run_that_trims_does_nothing_else() {
     );
     let on_engine = |engine: &str| {
         let words = vec![("rw".to_owned(), "randtrim".to_owned()), ("iodepth".to_owned(), "8".to_owned())];
-        let request = Request { words, engine: Some(engine.to_owned()), ..Request::default() };
+        let request =
+            ScenarioRequest { words, engine: Some(engine.to_owned()), ..ScenarioRequest::default() };
         from_arguments(&["/dev/x".to_owned()], &request).map_err(|error| error.to_string())
     };
     assert!(on_engine("sync").is_ok(), "threads make up the depth");
@@ -1080,7 +1124,8 @@ fn a_run_that_trims_does_nothing_else() {
     }
     let on = |stack: &str| {
         let words = vec![("rw".to_owned(), "randtrim".to_owned())];
-        with(&[stack], &Request { words, ..Request::default() }).map_err(|error| error.to_string())
+        with(&[stack], &ScenarioRequest { words, ..ScenarioRequest::default() })
+            .map_err(|error| error.to_string())
     };
     assert!(on("/dev/x | engine(sync)").is_ok() && on("/dev/x | delay(50us)").is_ok());
     for (stack, who) in [
@@ -1106,7 +1151,7 @@ fn a_run_that_trims_does_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.fio");
     std::fs::write(&path, "[global]\ndirect=1\n[a]\nrw=trim\n[b]\nstonewall\nrw=read\n").unwrap();
-    let mixed = with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_err().to_string();
+    let mixed = with(&[path.to_str().unwrap(), FILE], &ScenarioRequest::default()).unwrap_err().to_string();
     assert!(mixed.contains("\"a\" trims what \"b\" (read) is on"), "{mixed}");
 }
 

@@ -178,7 +178,7 @@ impl JobDraft {
 
 /// A workload before its regions are known in bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
+pub struct WorkloadDraft {
     /// Unique among the drafts of a scenario, once checked.
     pub name: String,
     /// All run at once.
@@ -191,7 +191,7 @@ pub struct Draft {
     pub sweep: Option<SweepPoint>,
 }
 
-impl Draft {
+impl WorkloadDraft {
     /// The workload on these targets.
     ///
     /// # Errors
@@ -211,7 +211,7 @@ impl Draft {
 ///
 /// # Errors
 /// An unknown word, or a value that it does not take.
-pub(super) fn drafts_from_words(words: &[(String, String)]) -> Result<Vec<Draft>, InputError> {
+pub(super) fn drafts_from_words(words: &[(String, String)]) -> Result<Vec<WorkloadDraft>, InputError> {
     let origin = Origin::command_line();
     let mut job = JobWords::default();
     for (key, value) in words {

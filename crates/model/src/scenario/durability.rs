@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use super::{LayerSpec, Stack};
-use crate::layer::Role;
+use crate::layer::LayerRole;
 pub use iotax_facts::trial::Kill;
 use iotax_units as units;
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,7 @@ pub fn check(spec: &DurabilitySpec, stacks: &[Stack]) -> Result<(), Fault> {
 
 fn has_a_guest(stack: &Stack, kills: &[Kill]) -> Result<(), Fault> {
     let refuse = |why: &str, hint: &str| Err(Fault::hint(format!("{}: {why}", stack.text), hint));
-    let Some(top) = stack.layers.last().filter(|layer| layer.is(Role::Guest)) else {
+    let Some(top) = stack.layers.last().filter(|layer| layer.is(LayerRole::Guest)) else {
         return refuse(
             "there is no guest on top that could be killed, and what a killed process of this host wrote is in the \
              host's kernel, which lives on: nothing would be shown",
@@ -173,11 +173,12 @@ fn time(word: &str) -> Result<u64, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::check::{Request, from_arguments};
+    use crate::scenario::check::{ScenarioRequest, from_arguments};
 
     fn asked(stacks: &[&str], durability: &str) -> Result<DurabilitySpec, String> {
         let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
-        let request = Request { durability: Some(durability.to_owned()), ..Request::default() };
+        let request =
+            ScenarioRequest { durability: Some(durability.to_owned()), ..ScenarioRequest::default() };
         let scenario = from_arguments(&stacks, &request).map_err(|error| error.to_string())?;
         assert!(scenario.workloads.is_empty() && scenario.writes());
         Ok(*scenario.durability.unwrap())
@@ -223,7 +224,8 @@ mod tests {
     fn a_key_that_trials_do_not_go_by_is_refused() {
         let with = |key: &str, word: &str| {
             let measure = vec![(key.to_owned(), word.to_owned())];
-            let request = Request { durability: Some(String::new()), measure, ..Request::default() };
+            let request =
+                ScenarioRequest { durability: Some(String::new()), measure, ..ScenarioRequest::default() };
             from_arguments(&[GUEST.to_owned()], &request).map_err(|error| error.to_string())
         };
         assert_eq!(with("seed", "7").unwrap().measure.seed, 7);
@@ -239,10 +241,12 @@ mod tests {
     #[test]
     fn a_load_beside_the_trials_is_refused() {
         let words = vec![("rw".to_owned(), "randread".to_owned())];
-        let request = Request { durability: Some(String::new()), words, ..Request::default() };
+        let request =
+            ScenarioRequest { durability: Some(String::new()), words, ..ScenarioRequest::default() };
         let error = from_arguments(&[GUEST.to_owned()], &request).unwrap_err().to_string();
         assert!(error.contains("have a load of their own"), "{error}");
-        let request = Request { durability: Some(String::new()), bill: true, ..Request::default() };
+        let request =
+            ScenarioRequest { durability: Some(String::new()), bill: true, ..ScenarioRequest::default() };
         assert!(from_arguments(&[GUEST.to_owned()], &request).unwrap_err().to_string().contains("bill"));
     }
 }

@@ -167,16 +167,16 @@ pub fn column_of(text: &str, byte: usize) -> usize {
 }
 
 /// Where the lines of a file begin: positions are asked for every word of it.
-pub struct Lines<'a> {
+pub struct LineStarts<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineStarts<'a> {
     /// Of this text.
-    pub fn of(text: &'a str) -> Lines<'a> {
+    pub fn of(text: &'a str) -> LineStarts<'a> {
         let behind = text.match_indices('\n').map(|(newline, _)| newline + 1);
-        Lines { text, starts: std::iter::once(0).chain(behind).collect() }
+        LineStarts { text, starts: std::iter::once(0).chain(behind).collect() }
     }
 
     /// Line and column of a byte, both from 1.
@@ -244,7 +244,7 @@ impl Located {
 
     /// An error about the value of a key that stands at these bytes.
     pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
-        Origin { file: self.file.clone(), at: Some(Lines::of(&self.text).position(span.start)) }
+        Origin { file: self.file.clone(), at: Some(LineStarts::of(&self.text).position(span.start)) }
             .error(key, fault)
     }
 }
@@ -255,9 +255,9 @@ mod tests {
 
     #[test]
     fn places() {
-        assert_eq!(Lines::of("a\nbcé d").position(6), (2, 4));
-        assert_eq!(Lines::of("a\n\nb").position(2), (2, 1));
-        assert_eq!(Lines::of("").position(9), (1, 1));
+        assert_eq!(LineStarts::of("a\nbcé d").position(6), (2, 4));
+        assert_eq!(LineStarts::of("a\n\nb").position(2), (2, 1));
+        assert_eq!(LineStarts::of("").position(9), (1, 1));
         assert_eq!(excerpt("é | b", &(5..6)), "  é | b\n      ^");
         assert_eq!(excerpt("ab", &(2..2)), "  ab\n    ^");
     }

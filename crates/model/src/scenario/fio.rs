@@ -3,7 +3,7 @@
 //! load is never dropped in silence. (Behaviour checked with fio 3.33.)
 
 use super::Engine;
-use super::draft::{Draft, JobDraft};
+use super::draft::{JobDraft, WorkloadDraft};
 use super::error::{Fault, InputError, Origin};
 use super::jobfile::{
     COMMANDS, CPU, DATA, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping, TARGET,
@@ -27,8 +27,8 @@ pub fn read(path: &Path) -> Result<JobFile, InputError> {
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 fn read_with(path: &Path, environment: Environment) -> Result<JobFile, InputError> {
-    let sections = Lines { environment, open: Open::default() }.sections(path)?;
-    let mut reader = Reader { global: Pairs::new(), drafts: Vec::new(), notes: Notes::default() };
+    let sections = FioLines { environment, open: Open::default() }.sections(path)?;
+    let mut reader = JobFileReader { global: Pairs::new(), drafts: Vec::new(), notes: Notes::default() };
     for section in sections {
         reader.section(section)?;
     }
@@ -36,7 +36,7 @@ fn read_with(path: &Path, environment: Environment) -> Result<JobFile, InputErro
         let fault = Fault::hint("no job section", "begin a job with a line such as [randread]");
         return Err(InputError::new(path.display().to_string(), fault));
     }
-    let drafts = reader.drafts.into_iter().map(Group::draft).collect::<Result<_, _>>()?;
+    let drafts = reader.drafts.into_iter().map(JobGroup::draft).collect::<Result<_, _>>()?;
     Ok(JobFile { drafts, notes: reader.notes.sentences })
 }
 
@@ -50,32 +50,32 @@ struct Pair {
 
 type Pairs = Vec<Pair>;
 
-struct Section {
+struct FioSection {
     name: String,
     origin: Origin,
     pairs: Pairs,
 }
 
-impl Section {
+impl FioSection {
     /// fio compares the first six letters.
     fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
 }
 
-struct Lines<'a> {
+struct FioLines<'a> {
     environment: Environment<'a>,
     open: Open,
 }
 
-impl Lines<'_> {
-    fn sections(&mut self, path: &Path) -> Result<Vec<Section>, InputError> {
-        let mut sections: Vec<Section> = Vec::new();
+impl FioLines<'_> {
+    fn sections(&mut self, path: &Path) -> Result<Vec<FioSection>, InputError> {
+        let mut sections: Vec<FioSection> = Vec::new();
         let text = self.open.enter(path, None)?;
         for (line, origin) in lines_of(&text, path) {
             if line.starts_with('[') {
                 let name = section_name(line, &origin)?;
-                sections.push(Section { name, origin, pairs: Vec::new() });
+                sections.push(FioSection { name, origin, pairs: Vec::new() });
                 continue;
             }
             let Some(section) = sections.last_mut() else {
@@ -176,15 +176,15 @@ fn included(line: &str) -> Option<&str> {
     Some(name.trim())
 }
 
-struct Reader {
+struct JobFileReader {
     global: Pairs,
-    drafts: Vec<Group>,
+    drafts: Vec<JobGroup>,
     notes: Notes,
 }
 
-impl Reader {
+impl JobFileReader {
     /// Later globals add to earlier ones, for the sections that follow.
-    fn section(&mut self, section: Section) -> Result<(), InputError> {
+    fn section(&mut self, section: FioSection) -> Result<(), InputError> {
         if section.is_global() {
             self.global.extend(section.pairs);
             return Ok(());
@@ -193,7 +193,7 @@ impl Reader {
         let job = FioJob::of(section.name, section.origin, &pairs, &mut self.notes)?;
         match self.drafts.last_mut() {
             Some(group) if !job.stonewall => group.jobs.push(job),
-            _ => self.drafts.push(Group { jobs: vec![job] }),
+            _ => self.drafts.push(JobGroup { jobs: vec![job] }),
         }
         Ok(())
     }
@@ -367,12 +367,12 @@ impl FioEngine {
 }
 
 /// Jobs that run at once.
-struct Group {
+struct JobGroup {
     jobs: Vec<FioJob>,
 }
 
-impl Group {
-    fn draft(self) -> Result<Draft, InputError> {
+impl JobGroup {
+    fn draft(self) -> Result<WorkloadDraft, InputError> {
         let engine = self.engine()?;
         let names: Vec<&str> = self.jobs.iter().map(|job| job.draft.job.name.as_str()).collect();
         let name = match names.as_slice() {
@@ -380,7 +380,7 @@ impl Group {
             few => few.join("+"),
         };
         let jobs = self.jobs.into_iter().map(|job| job.draft).collect();
-        Ok(Draft { name, jobs, probe: None, engine, sweep: None })
+        Ok(WorkloadDraft { name, jobs, probe: None, engine, sweep: None })
     }
 
     /// One engine for all; a synchronous job beside others keeps its depth of 1 on any engine.

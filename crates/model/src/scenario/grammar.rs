@@ -10,13 +10,13 @@ use std::ops::Range;
 /// More side by side on one machine are a slip of the pen.
 pub(super) const MOST_COPIES: u32 = 256;
 
-type Parsed<T> = Result<T, TextFault>;
+type ParsedStack<T> = Result<T, TextFault>;
 
 /// Parses `BASE | LAYER | LAYER`.
 ///
 /// # Errors
 /// The first place that does not fit the grammar.
-pub fn parse(text: &str) -> Parsed<StackExpr> {
+pub fn parse(text: &str) -> ParsedStack<StackExpr> {
     let mut scan = Scan { text, at: 0 };
     let base = scan.base()?;
     let mut layers = Vec::new();
@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Parsed<StackExpr> {
 ///
 /// # Errors
 /// The first place that does not fit the grammar.
-pub fn parse_layer(text: &str) -> Parsed<LayerExpr> {
+pub fn parse_layer(text: &str) -> ParsedStack<LayerExpr> {
     let mut scan = Scan { text, at: 0 };
     let layer = scan.layer()?;
     if scan.bar() {
@@ -49,7 +49,7 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn base(&mut self) -> Parsed<BaseExpr> {
+    fn base(&mut self) -> ParsedStack<BaseExpr> {
         self.blanks();
         if self.peek() == Some('[') {
             let mut lists = [self.members()?];
@@ -64,7 +64,7 @@ impl<'a> Scan<'a> {
         self.medium(false).map(BaseExpr::One)
     }
 
-    fn each(&mut self) -> Parsed<BaseExpr> {
+    fn each(&mut self) -> ParsedStack<BaseExpr> {
         self.blanks();
         if self.peek() != Some('[') {
             return Err(self.expected("\"[\" and a list of media", Some("write each([/dev/sda,/dev/sdb])")));
@@ -83,7 +83,7 @@ impl<'a> Scan<'a> {
         Ok(BaseExpr::Each(lists.concat()))
     }
 
-    fn lists(&mut self) -> Parsed<Vec<Vec<MediumExpr>>> {
+    fn lists(&mut self) -> ParsedStack<Vec<Vec<MediumExpr>>> {
         self.take('[');
         let mut lists = Vec::new();
         loop {
@@ -101,7 +101,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn members(&mut self) -> Parsed<Vec<MediumExpr>> {
+    fn members(&mut self) -> ParsedStack<Vec<MediumExpr>> {
         self.take('[');
         let mut members = vec![self.medium(true)?];
         loop {
@@ -116,7 +116,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The place of lists is that of their members which name none.
-    fn placed(&mut self, lists: &mut [Vec<MediumExpr>]) -> Parsed<()> {
+    fn placed(&mut self, lists: &mut [Vec<MediumExpr>]) -> ParsedStack<()> {
         if let Some(place) = self.medium_place()? {
             let without = lists.iter_mut().flatten().filter(|member| member.place.is_none());
             without.for_each(|member| member.place = Some(place.clone()));
@@ -125,7 +125,7 @@ impl<'a> Scan<'a> {
     }
 
     /// In a list, a comma followed by no `key=` begins the next medium.
-    fn medium(&mut self, in_list: bool) -> Parsed<MediumExpr> {
+    fn medium(&mut self, in_list: bool) -> ParsedStack<MediumExpr> {
         self.blanks();
         let start = self.at;
         let scheme = self.scheme();
@@ -164,7 +164,7 @@ impl<'a> Scan<'a> {
         keyed || !in_list
     }
 
-    fn keyed_option(&mut self) -> Parsed<OptionExpr> {
+    fn keyed_option(&mut self) -> ParsedStack<OptionExpr> {
         let start = self.at;
         let option = self.option()?;
         if option.key.is_none() {
@@ -178,7 +178,7 @@ impl<'a> Scan<'a> {
     }
 
     /// `user@host` is a part of a body, so a medium's place needs a blank before it.
-    fn medium_place(&mut self) -> Parsed<Option<String>> {
+    fn medium_place(&mut self) -> ParsedStack<Option<String>> {
         let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
         if !ahead.take('@') {
@@ -188,7 +188,7 @@ impl<'a> Scan<'a> {
         self.place_name().map(Some)
     }
 
-    fn layer(&mut self) -> Parsed<LayerExpr> {
+    fn layer(&mut self) -> ParsedStack<LayerExpr> {
         self.blanks();
         let start = self.at;
         let name = self.name().to_owned();
@@ -210,7 +210,7 @@ impl<'a> Scan<'a> {
         Ok(LayerExpr { name, options, place, fanout, span: start..end })
     }
 
-    fn options(&mut self) -> Parsed<Vec<OptionExpr>> {
+    fn options(&mut self) -> ParsedStack<Vec<OptionExpr>> {
         let mut options = Vec::new();
         if self.after_blanks(')') {
             return Ok(options);
@@ -227,7 +227,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn option(&mut self) -> Parsed<OptionExpr> {
+    fn option(&mut self) -> ParsedStack<OptionExpr> {
         let start = self.at;
         let mut ahead = Scan { text: self.text, at: start };
         let key = ahead.name().to_owned();
@@ -241,7 +241,7 @@ impl<'a> Scan<'a> {
         Ok(OptionExpr { key: Some(key), values, span: start..self.at })
     }
 
-    fn grid(&mut self, key: &str) -> Parsed<Vec<String>> {
+    fn grid(&mut self, key: &str) -> ParsedStack<Vec<String>> {
         let mut values = Vec::new();
         loop {
             self.blanks();
@@ -255,11 +255,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn value(&mut self, key: &str) -> Parsed<String> {
+    fn value(&mut self, key: &str) -> ParsedStack<String> {
         self.word(&format!("a value for \"{key}\""), "put \"...\" around a value with blanks or brackets")
     }
 
-    fn layer_place(&mut self) -> Parsed<Option<(String, Option<String>)>> {
+    fn layer_place(&mut self) -> ParsedStack<Option<(String, Option<String>)>> {
         if !self.after_blanks('@') {
             return Ok(None);
         }
@@ -273,7 +273,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A name, or `ssh:HOST`.
-    fn place_name(&mut self) -> Parsed<String> {
+    fn place_name(&mut self) -> ParsedStack<String> {
         let start = self.at;
         let name = self.name().to_owned();
         if name == "ssh" && self.take(':') {
@@ -291,7 +291,7 @@ impl<'a> Scan<'a> {
         Ok(name)
     }
 
-    fn fanout(&mut self) -> Parsed<Option<u32>> {
+    fn fanout(&mut self) -> ParsedStack<Option<u32>> {
         let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
         let start = ahead.at;
@@ -315,7 +315,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A quoted text, or everything up to a blank or a sign of the grammar.
-    fn word(&mut self, what: &str, hint: &str) -> Parsed<String> {
+    fn word(&mut self, what: &str, hint: &str) -> ParsedStack<String> {
         if self.peek() == Some('"') {
             return self.quoted();
         }
@@ -334,7 +334,7 @@ impl<'a> Scan<'a> {
         Ok(word)
     }
 
-    fn quoted(&mut self) -> Parsed<String> {
+    fn quoted(&mut self) -> ParsedStack<String> {
         let start = self.at;
         let mut word = String::new();
         let mut signs = self.text[start..].char_indices().skip(1);
@@ -366,7 +366,7 @@ impl<'a> Scan<'a> {
         self.after_blanks('|')
     }
 
-    fn end(&mut self, wanted: &str, last: Option<&LayerExpr>) -> Parsed<()> {
+    fn end(&mut self, wanted: &str, last: Option<&LayerExpr>) -> ParsedStack<()> {
         self.blanks();
         let hint = last.and_then(|layer| self.options_outside(layer));
         match self.peek() {

@@ -1,7 +1,7 @@
 //! Job files of fio: which files they are, and what is common to their keys. A key that shapes the load is honoured or refused
 //! with its line; one that does not is noted. None is dropped in silence. vdbench's parameter files are named and refused.
 
-use super::draft::Draft;
+use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin, nearest};
 use super::fio;
 use iotax_sys::regular::{open_regular, read_text};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
     /// One after the other.
-    pub drafts: Vec<Draft>,
+    pub drafts: Vec<WorkloadDraft>,
     /// One sentence each, with file and line.
     pub notes: Vec<String>,
 }

@@ -4,9 +4,9 @@
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
 use super::bdev;
 use super::error::{Checked, Fault, TextFault, nearest};
-use super::place::{self, Names};
+use super::place::{self, StackNames};
 use super::stacks::known_layer;
-use super::{Agent, Medium, USUAL_CEPH_CONF, remote};
+use super::{LoadIssuer, Medium, USUAL_CEPH_CONF, remote};
 use crate::layer::vm::{NET as NET_OPTION, TAP};
 use iotax_facts::place::{Place, is_of_the_kernel};
 use iotax_units as units;
@@ -23,7 +23,7 @@ const NET: &str = "net";
 ///
 /// # Errors
 /// When they cannot be together, or nothing joins them.
-pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerExpr>) -> Checked<Medium> {
+pub(super) fn base_medium(base: &BaseExpr, names: &StackNames, first: Option<&LayerExpr>) -> Checked<Medium> {
     let joined = first.and_then(|layer| names.layer(&layer.name)).is_some_and(|help| help.joins);
     match base {
         BaseExpr::One(medium) => medium_of(medium, names),
@@ -128,7 +128,7 @@ fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) ->
 /// not check that it ran together with the others.
 fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     let several = media.iter().any(|medium| medium.place() != media[0].place());
-    let Some(at) = media.iter().position(|medium| several && medium.agent() == Agent::Fio) else {
+    let Some(at) = media.iter().position(|medium| several && medium.agent() == LoadIssuer::Fio) else {
         return Ok(());
     };
     let why = format!(
@@ -142,7 +142,12 @@ fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
 }
 
 /// Nothing joins them; an unknown layer is the better thing to say first.
-fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>, names: &Names) -> TextFault {
+fn not_joined(
+    members: &[MediumExpr],
+    count: usize,
+    first: Option<&LayerExpr>,
+    names: &StackNames,
+) -> TextFault {
     let all_at_once = "name one medium, or write each([..]) to load all of them at once";
     let Some(layer) = first else {
         let fault = Fault::hint(format!("{count} media without a layer that joins them"), all_at_once);
@@ -167,7 +172,7 @@ fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
 ///
 /// # Errors
 /// An unknown scheme, a path that is not absolute, an option it does not take.
-pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
+pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     match expr.place.as_ref().map(|word| names.place(word)).transpose().map_err(at)? {
         Some(place) if is_cpu(expr) => return cpu_medium(expr, place),
@@ -203,7 +208,7 @@ fn cpu_medium(expr: &MediumExpr, place: Place) -> Checked<Medium> {
 }
 
 /// `net:ssh:b,address=10.0.0.2 @ssh:a`
-fn net_medium(expr: &MediumExpr, place: Place, names: &Names) -> Checked<Medium> {
+fn net_medium(expr: &MediumExpr, place: Place, names: &StackNames) -> Checked<Medium> {
     let options = medium_options(expr, &["address", "port"])?;
     let to = names.place(&expr.body).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
     check_ends(&place, &to, names).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
@@ -223,7 +228,7 @@ fn net_medium(expr: &MediumExpr, place: Place, names: &Names) -> Checked<Medium>
 }
 
 /// The network of guests leads to this host and to the others of the run.
-fn check_ends(place: &Place, to: &Place, names: &Names) -> Result<(), Fault> {
+fn check_ends(place: &Place, to: &Place, names: &StackNames) -> Result<(), Fault> {
     let Some(guest) = [place, to].into_iter().find(|end| end.is_guest()) else { return Ok(()) };
     let refuse = |why: String, hint: &str| Err(Fault::hint(why, hint));
     for end in [place, to].into_iter().filter(|end| end.is_guest()) {
@@ -322,7 +327,7 @@ fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
     Ok(Medium::Device { path })
 }
 
-fn named_medium(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
+fn named_medium(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     let known: Vec<&str> = names.devices.keys().map(String::as_str).collect();
     let Some(medium) = names.devices.get(&expr.body) else {
         let near = nearest(&expr.body, &known).map(|near| format!("did you mean \"{near}\"? "));

@@ -55,7 +55,7 @@ pub use table::{TableGroup, TableSpec};
 pub use iotax_facts::{Consent, Engine};
 
 use crate::layer::tool::Tool;
-use crate::layer::{Face, Role};
+use crate::layer::{Face, LayerRole};
 use iotax_facts::place::Place;
 use iotax_facts::vm::Described;
 use iotax_load::{DataKind, Job};
@@ -234,7 +234,7 @@ impl Stack {
             let near = place.clone();
             place = match &layer.far {
                 Some(far) => far.clone(),
-                None if layer.is(Role::Guest) => in_guest(),
+                None if layer.is(LayerRole::Guest) => in_guest(),
                 None => near.clone(),
             };
             (layer, near)
@@ -322,8 +322,8 @@ pub enum Medium {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keep: bool,
         /// Who issues the load there.
-        #[serde(default, skip_serializing_if = "Agent::is_iotax")]
-        agent: Agent,
+        #[serde(default, skip_serializing_if = "LoadIssuer::is_iotax")]
+        agent: LoadIssuer,
     },
     /// `nvme0 @lab`: an emulated drive of a guest of the run.
     Drive {
@@ -442,10 +442,10 @@ impl Medium {
     }
 
     /// Who issues the load on it.
-    pub fn agent(&self) -> Agent {
+    pub fn agent(&self) -> LoadIssuer {
         match self.members().first() {
             Some(Medium::Remote { agent, .. }) => *agent,
-            _ => Agent::Iotax,
+            _ => LoadIssuer::Iotax,
         }
     }
 
@@ -530,7 +530,7 @@ pub const USUAL_CEPH_CONF: &str = "/etc/ceph/ceph.conf";
 /// Who issues the load in a place over ssh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Agent {
+pub enum LoadIssuer {
     /// Our binary, copied there.
     #[default]
     Iotax,
@@ -538,9 +538,9 @@ pub enum Agent {
     Fio,
 }
 
-impl Agent {
+impl LoadIssuer {
     fn is_iotax(&self) -> bool {
-        *self == Agent::Iotax
+        *self == LoadIssuer::Iotax
     }
 }
 

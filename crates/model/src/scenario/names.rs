@@ -1,14 +1,14 @@
 //! Short unique names of stacks: the last layer, and as much more as tells it from the others.
 
-use super::stacks::Cell;
+use super::stacks::StackCell;
 use super::{LayerSpec, Medium};
 use crate::layer::LayerHelp;
 use iotax_facts::place::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One name a cell, in their order. Cells with the same text get `#2`, `#3`.
-pub fn names_of(cells: &[Cell]) -> Vec<String> {
-    let texts: Vec<String> = cells.iter().map(Cell::text).collect();
+pub fn names_of(cells: &[StackCell]) -> Vec<String> {
+    let texts: Vec<String> = cells.iter().map(StackCell::text).collect();
     let mut levels = vec![0; cells.len()];
     let mut names = names_at(cells, &levels);
     for _ in 0..LEVELS {
@@ -22,7 +22,7 @@ pub fn names_of(cells: &[Cell]) -> Vec<String> {
 
 const LEVELS: u8 = 4;
 
-fn names_at(cells: &[Cell], levels: &[u8]) -> Vec<String> {
+fn names_at(cells: &[StackCell], levels: &[u8]) -> Vec<String> {
     let shorts: Vec<String> = cells.iter().map(short).collect();
     let mut peers: BTreeMap<&str, Vec<&LayerSpec>> = BTreeMap::new();
     for (cell, short) in cells.iter().zip(&shorts) {
@@ -50,19 +50,19 @@ fn clashing(names: &[String], texts: &[String]) -> Vec<usize> {
 }
 
 fn numbered(names: Vec<String>) -> Vec<String> {
-    let mut taken = Taken::default();
+    let mut taken = TakenNames::default();
     names.iter().map(|name| taken.take_by(name, |n| format!("{name} #{n}"))).collect()
 }
 
 /// Names that are given away, each once.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct TakenNames {
     names: HashSet<String>,
     /// The number to try next, of names that were asked for again.
     next: HashMap<String, usize>,
 }
 
-impl Taken {
+impl TakenNames {
     /// A name that somebody has.
     pub(super) fn note(&mut self, name: &str) {
         self.names.insert(name.to_owned());
@@ -90,11 +90,11 @@ impl Taken {
 }
 
 /// `vm`, `fs(xfs)`, `delay(us=50)`; a bare medium by its kind.
-fn short(cell: &Cell) -> String {
+fn short(cell: &StackCell) -> String {
     cell.layers.last().map_or_else(|| medium_short(cell), layer_short)
 }
 
-fn medium_short(cell: &Cell) -> String {
+fn medium_short(cell: &StackCell) -> String {
     match &cell.medium {
         Medium::File { .. } => "file".to_owned(),
         Medium::Device { path } => {
@@ -131,7 +131,7 @@ fn layer_short(layer: &LayerSpec) -> String {
 }
 
 /// `vm cache=none,num-queues=1`: the options of the last layer that are not the same in all.
-fn with_differences(cell: &Cell, differing: &Differing) -> String {
+fn with_differences(cell: &StackCell, differing: &Differing) -> String {
     let words = cell.layers.last().map(|last| (last, differing.of(last)));
     match words {
         Some((last, words)) if !words.is_empty() => format!("{} {}", layer_short(last), words.join(",")),
@@ -173,19 +173,19 @@ impl Differing {
 }
 
 /// What differs among the cells of one grid, for stacks that have a name of their own.
-pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
+pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
     let at =
         |depth: usize| Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>());
     let depths = cells.first().map_or(0, |cell| cell.layers.len());
     let differing: Vec<Differing> = (0..depths).map(at).collect();
-    let words = |cell: &Cell| -> Vec<String> {
+    let words = |cell: &StackCell| -> Vec<String> {
         cell.layers.iter().zip(&differing).flat_map(|(layer, differing)| differing.of(layer)).collect()
     };
     cells.iter().map(|cell| words(cell).join(",")).collect()
 }
 
 /// `ceph | vm`, `file | vm`: how many media are joined says little, and the first layer says that they are.
-fn chain(cell: &Cell) -> String {
+fn chain(cell: &StackCell) -> String {
     let whole = whole_chain(cell);
     match (&cell.medium, whole.split_once(" | ")) {
         (Medium::Many { .. }, Some((_, layers))) if cell.loaded_at_once().is_none() => layers.to_owned(),
@@ -193,7 +193,7 @@ fn chain(cell: &Cell) -> String {
     }
 }
 
-fn whole_chain(cell: &Cell) -> String {
+fn whole_chain(cell: &StackCell) -> String {
     let layers = cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
     std::iter::once(medium_short(cell)).chain(layers).collect::<Vec<_>>().join(" | ")
 }

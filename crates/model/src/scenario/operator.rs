@@ -19,13 +19,13 @@ pub struct Operator {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wire {
+pub(super) struct OperatorTable {
     text: String,
     serial: String,
     size: String,
 }
 
-impl Wire {
+impl OperatorTable {
     pub(super) fn checked(&self) -> Result<Operator, Fault> {
         let serial = self.serial.trim().to_owned();
         if self.text.trim().is_empty() || serial.is_empty() {

@@ -3,7 +3,7 @@
 
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
-use super::stacks::{Cell, cells_of};
+use super::stacks::{StackCell, cells_of};
 use super::{LayerSpec, Medium, Stack, grammar, remote};
 use crate::layer::tool::Tool;
 use crate::layer::vm::{MOST_DISKS, NET, SMALLEST_MEMORY, TAP};
@@ -231,7 +231,7 @@ pub enum PlaceSpec {
 
 /// Names that stacks may use.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct StackNames {
     /// `[device.NAME]`
     pub devices: BTreeMap<String, Medium>,
     /// `[place.NAME]`
@@ -244,10 +244,10 @@ pub struct Names {
     pub vm: LayerSpec,
 }
 
-impl Default for Names {
+impl Default for StackNames {
     fn default() -> Self {
         let lab = (LAB.to_owned(), PlaceSpec::Lab(LabSpec::default()));
-        Names {
+        StackNames {
             devices: BTreeMap::new(),
             places: [lab].into(),
             tools: BTreeMap::new(),
@@ -272,9 +272,9 @@ pub(super) fn guest_of(options: &str, origin: String) -> Result<LayerSpec, Fault
     let mut spec = plain_guest(origin.clone());
     let text = format!("cpu | {}({options})", spec.name);
     let expr = grammar::parse(&text).map_err(|fault| fault.fault)?;
-    let cells = cells_of(&expr, &Names::default(), &|_| origin.clone()).map_err(|fault| fault.fault)?;
+    let cells = cells_of(&expr, &StackNames::default(), &|_| origin.clone()).map_err(|fault| fault.fault)?;
     match cells.as_slice() {
-        [Cell { layers, .. }] if matches!(layers.as_slice(), [LayerSpec { copies: 1, .. }]) => {
+        [StackCell { layers, .. }] if matches!(layers.as_slice(), [LayerSpec { copies: 1, .. }]) => {
             spec.options.extend(layers[0].options.clone());
             Ok(spec)
         }
@@ -288,7 +288,7 @@ fn is_plain_guest(word: &str) -> bool {
     number.is_some_and(|number| number.len() <= 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-impl Names {
+impl StackNames {
     /// The layer of that name: of iotax, or of a tool.
     pub(super) fn layer(&self, name: &str) -> Option<&'static LayerHelp> {
         layer::find(name).or_else(|| self.tools.get(name).map(Tool::help))
@@ -369,7 +369,7 @@ impl Names {
 }
 
 /// The labs that stacks stand in, each with as many drives as it was given or as are named.
-pub(super) fn labs_of(stacks: &[Stack], names: &Names) -> BTreeMap<Place, LabSpec> {
+pub(super) fn labs_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, LabSpec> {
     let mut labs: BTreeMap<Place, LabSpec> = BTreeMap::new();
     let mut enter = |place: &Place, drive: u32| {
         let Place::Guest(name) = place else { return };
@@ -391,7 +391,7 @@ pub(super) fn labs_of(stacks: &[Stack], names: &Names) -> BTreeMap<Place, LabSpe
 }
 
 /// The guests without a disk that stacks name.
-pub(super) fn guests_of(stacks: &[Stack], names: &Names) -> BTreeMap<Place, LayerSpec> {
+pub(super) fn guests_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, LayerSpec> {
     let places = stacks.iter().flat_map(Stack::places);
     places.filter_map(|place| names.guest(&place).map(|spec| (place, spec))).collect()
 }
@@ -464,7 +464,7 @@ mod tests {
 
     fn read(text: &str) -> Result<String, String> {
         let expr = grammar::parse(text).map_err(|fault| fault.show(text))?;
-        let cells = cells_of(&expr, &Names::default(), &|_| "here".into());
+        let cells = cells_of(&expr, &StackNames::default(), &|_| "here".into());
         Ok(cells.map_err(|fault| fault.show(text))?.first().unwrap().text())
     }
 
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn a_host_over_ssh_has_one_name() {
         assert_eq!(read("/dev/nvme0n1 @ssh:root@storage").unwrap(), "ssh:root@storage:/dev/nvme0n1");
-        let mut names = Names::default();
+        let mut names = StackNames::default();
         names.places.insert("storage".into(), PlaceSpec::Ssh("root@s1".into()));
         assert_eq!(names.place("storage").unwrap(), Place::Ssh("root@s1".into()));
         assert_eq!(names.place("host").unwrap(), Place::Host);
@@ -526,7 +526,7 @@ mod tests {
         assert_eq!(read("net:host @vm1").unwrap(), "net:host @vm1");
         assert_eq!(read("cpu @vm").unwrap(), "cpu @vm");
         let mut names =
-            Names { vm: guest_of("vcpus=4,vhost=on", "--vm".into()).unwrap(), ..Names::default() };
+            StackNames { vm: guest_of("vcpus=4,vhost=on", "--vm".into()).unwrap(), ..StackNames::default() };
         let own = guest_of("net=none", "[place.db]".into()).unwrap();
         names.places.insert("db".into(), PlaceSpec::Guest(own));
         let options = |place: &str| names.guest(&Place::from(place)).map(|spec| spec.options);

@@ -1,14 +1,14 @@
 //! Probes as workloads: `integer,copy(128MiB)` of the command line and of `probe = "..."`, and how verdicts name them.
 
-use super::draft::Draft;
+use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin};
 use super::values::Dialect;
 use super::words::JobWords;
-use super::{Agent, LayerSpec, Medium, Stack, Workload};
-use crate::layer::Role;
+use super::{LayerSpec, LoadIssuer, Medium, Stack, Workload};
+use crate::layer::LayerRole;
 use crate::layer::vm::{NET, TAP};
 use iotax_facts::place::Place;
-use iotax_probe::{Argument, ProbeSpec, Unit};
+use iotax_probe::{Argument, ProbeSpec, ProbeUnit};
 use iotax_units::{parse_bytes, show_bytes};
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn drafts(
     name: Option<&str>,
     words: &[(String, String)],
     origin: &Origin,
-) -> Result<Vec<Draft>, InputError> {
+) -> Result<Vec<WorkloadDraft>, InputError> {
     let mut job = JobWords::default();
     for (key, value) in words {
         if !TAKEN.contains(&key.as_str()) {
@@ -74,13 +74,13 @@ pub(super) fn drafts(
             (Some(name), 1) => name.to_owned(),
             (Some(name), _) => format!("{name}-{own}"),
         };
-        Ok(Draft { name, jobs: Vec::new(), probe: Some(probe), engine: None, sweep: None })
+        Ok(WorkloadDraft { name, jobs: Vec::new(), probe: Some(probe), engine: None, sweep: None })
     };
     texts.iter().map(|text| one(text)).collect()
 }
 
 /// Those of iotax's own profiles.
-pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
     drafts(if profile == NETWORK { OF_NETWORK } else { OF_MACHINE }, None, &[], origin)
 }
 
@@ -132,7 +132,7 @@ pub(super) fn check(
     let tool = workloads.iter().find(|workload| workload.probe.as_ref().is_some_and(ProbeSpec::is_tool));
     let guests_of = |stack: &Stack| -> Vec<LayerSpec> {
         let named = stack.places().into_iter().filter_map(|place| guests.get(&place));
-        stack.layers.iter().filter(|layer| layer.is(Role::Guest)).chain(named).cloned().collect()
+        stack.layers.iter().filter(|layer| layer.is(LayerRole::Guest)).chain(named).cloned().collect()
     };
     let own_guest = |stack: &&Stack| guests_of(stack).iter().any(|guest| guest.option("image").is_none());
     for stack in stacks {
@@ -148,7 +148,7 @@ pub(super) fn check(
         ));
     }
     let probe = workloads.iter().find(|workload| workload.probe.is_some());
-    let by_fio = stacks.iter().find(|stack| stack.medium.agent() == Agent::Fio);
+    let by_fio = stacks.iter().find(|stack| stack.medium.agent() == LoadIssuer::Fio);
     match by_fio.zip(probe) {
         Some((stack, probe)) => Err(Fault::hint(
             format!(
@@ -185,7 +185,7 @@ fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(
 /// Refuses network probes where no network is: this host answers its own processes and its guests, another place where `net:` names
 /// it.
 fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
-    let guest = stack.layers.iter().find(|layer| layer.is(Role::Guest));
+    let guest = stack.layers.iter().find(|layer| layer.is(LayerRole::Guest));
     if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
         return Err(Fault::hint(
             format!("the probe \"{probe}\" needs a network, and the guest of \"{}\" has none", stack.text),
@@ -233,7 +233,7 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
 /// What is compared of it, as the object of a verdict: all are such that more is better.
 pub fn quantity(probe: &ProbeSpec) -> String {
     match probe.unit() {
-        Ok(Unit::Time(_)) => format!("speed (1 / mean time) of {}", subject(probe)),
+        Ok(ProbeUnit::Time(_)) => format!("speed (1 / mean time) of {}", subject(probe)),
         _ => subject(probe),
     }
 }
@@ -256,7 +256,7 @@ impl Workload {
     }
 
     /// What a unit of the probe is; `None`: it is a load.
-    pub fn probe_unit(&self) -> Option<Unit> {
+    pub fn probe_unit(&self) -> Option<ProbeUnit> {
         self.probe.as_ref()?.unit().ok()
     }
 }
@@ -264,13 +264,13 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::check::{Request, from_stacks};
+    use crate::scenario::check::{ScenarioRequest, from_stacks};
 
     #[test]
     fn a_probe_that_a_guest_has_no_memory_for_is_refused() {
         let planned = |stack: &str, probe: &str, numjobs: &str| {
             let words = vec![("numjobs".to_owned(), numjobs.to_owned())];
-            let request = Request { probe: Some(probe.into()), words, ..Request::default() };
+            let request = ScenarioRequest { probe: Some(probe.into()), words, ..ScenarioRequest::default() };
             from_stacks(&["cpu".to_owned(), stack.to_owned()], &request)
                 .map(|_| ())
                 .map_err(|error| error.to_string())

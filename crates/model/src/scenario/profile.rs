@@ -1,6 +1,6 @@
 //! Loads that others published, by name: what was issued, not how long or on what. Each is an entry of [`ALL`].
 
-use super::draft::Draft;
+use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin};
 use super::words::JobWords;
 use super::{probes, sweep};
@@ -11,11 +11,11 @@ pub struct Profile {
     pub name: &'static str,
     /// Whose it is, one line.
     pub help: &'static str,
-    loads: &'static [Load],
+    loads: &'static [LoadProfile],
 }
 
 /// Name and fio's words.
-type Load = (&'static str, &'static [(&'static str, &'static str)]);
+type LoadProfile = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// All of them.
 pub const ALL: &[Profile] = &[
@@ -87,13 +87,13 @@ const fn mixed(
 ///
 /// # Errors
 /// A name that is none, with those that there are.
-pub fn drafts(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
-    let all: Result<Vec<Vec<Draft>>, InputError> =
+pub fn drafts(word: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
+    let all: Result<Vec<Vec<WorkloadDraft>>, InputError> =
         word.split(',').map(|word| drafts_of(word.trim(), origin)).collect();
     Ok(all?.concat())
 }
 
-fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
     if [probes::MACHINE, probes::NETWORK].contains(&word) {
         return probes::shipped(word, origin);
     }
@@ -108,18 +108,18 @@ fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
             ALL.iter().map(|profile| profile.name).chain([probes::MACHINE, probes::NETWORK]).collect(),
         )
     })?;
-    let loads: Vec<&Load> =
+    let loads: Vec<&LoadProfile> =
         profile.loads.iter().filter(|(load, _)| wanted.is_none_or(|wanted| wanted == *load)).collect();
     if loads.is_empty() {
         let names = profile.loads.iter().map(|(load, _)| *load).collect();
         return Err(known(&format!("load of {name}"), wanted.unwrap_or_default(), names));
     }
-    let drafts: Result<Vec<Vec<Draft>>, InputError> =
+    let drafts: Result<Vec<Vec<WorkloadDraft>>, InputError> =
         loads.into_iter().map(|load| workload(load, origin)).collect();
     Ok(drafts?.concat())
 }
 
-fn workload((name, words): &Load, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+fn workload((name, words): &LoadProfile, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
     let mut job = JobWords::default();
     for (key, value) in *words {
         job.set(key, value, origin);
@@ -148,7 +148,7 @@ mod tests {
     use iotax_load::Job;
     use std::path::Path;
 
-    fn jobs(drafts: &[Draft]) -> Vec<(String, Job)> {
+    fn jobs(drafts: &[WorkloadDraft]) -> Vec<(String, Job)> {
         // Of what only reads or only writes the mix means nothing.
         let mix = |job: &Job| if job.rw.reads() && job.rw.writes() { job.rwmixread } else { 0 };
         let plain = |job: &Job| Job { name: String::new(), rwmixread: mix(job), ..job.clone() };

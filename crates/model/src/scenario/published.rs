@@ -4,7 +4,7 @@
 use super::error::{Fault, InputError, Located};
 use super::{Stack, Workload};
 use ::toml::Spanned;
-use iotax_units::{self as units, Counted, Printed};
+use iotax_units::{self as units, Counted, PrintedValue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -65,7 +65,7 @@ impl PublishedFigure {
             true => units::parse_printed_share(printed),
             false => units::parse_printed(printed, metric.counted()),
         };
-        let Printed { value, low, high } = read.map_err(|clause| Fault::from_clause(&clause))?;
+        let PrintedValue { value, low, high } = read.map_err(|clause| Fault::from_clause(&clause))?;
         Ok(PublishedFigure {
             workload: workload.to_owned(),
             metric,
@@ -102,12 +102,12 @@ pub enum Metric {
         /// With the flush at the end; of writes only.
         durable: bool,
         /// `None`: of all directions together.
-        way: Option<Way>,
+        way: Option<PublishedDirection>,
     },
     /// Latency of one direction.
     Latency {
         /// `None`: of the only direction that the workload has.
-        way: Option<Way>,
+        way: Option<PublishedDirection>,
         /// `None`: the mean.
         percentile: Option<f64>,
     },
@@ -115,7 +115,7 @@ pub enum Metric {
 
 /// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PublishedDirection {
     /// Reads.
     Read,
     /// Writes.
@@ -129,7 +129,8 @@ const RATES: [(&str, bool, bool); 4] = [
     ("durable throughput", true, true),
 ];
 
-const WAYS: [(&str, Option<Way>); 3] = [("", None), ("read ", Some(Way::Read)), ("write ", Some(Way::Write))];
+const WAYS: [(&str, Option<PublishedDirection>); 3] =
+    [("", None), ("read ", Some(PublishedDirection::Read)), ("write ", Some(PublishedDirection::Write))];
 
 impl Metric {
     /// What may be written; `p99` stands for any percentile.
@@ -177,7 +178,7 @@ impl Metric {
     }
 
     /// The direction that it is of; `None`: of all, or left open.
-    pub fn way(self) -> Option<Way> {
+    pub fn way(self) -> Option<PublishedDirection> {
         match self {
             Metric::Rate { way, .. } | Metric::Latency { way, .. } => way,
         }
@@ -188,8 +189,8 @@ impl Metric {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
         let lacks = |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
         match self.way() {
-            Some(Way::Read) if !reads => return Err(lacks("reads")),
-            Some(Way::Write) if !writes => return Err(lacks("writes")),
+            Some(PublishedDirection::Read) if !reads => return Err(lacks("reads")),
+            Some(PublishedDirection::Write) if !writes => return Err(lacks("writes")),
             _ => {}
         }
         match self {
@@ -202,7 +203,7 @@ impl Metric {
                 Err(Fault::hint(why, format!("write \"read {self}\" or \"write {self}\"")))
             }
             Metric::Latency { way, percentile } => {
-                let only = if writes { Way::Write } else { Way::Read };
+                let only = if writes { PublishedDirection::Write } else { PublishedDirection::Read };
                 Ok(Metric::Latency { way: way.or(Some(only)), percentile })
             }
         }
@@ -214,7 +215,7 @@ impl Metric {
         let metric = way.and_then(|(way, rest)| {
             if let Some((_, bytes, durable)) = RATES.into_iter().find(|(name, ..)| *name == rest) {
                 // Nothing of a read is flushed.
-                let is_known = !(durable && way == Some(Way::Read));
+                let is_known = !(durable && way == Some(PublishedDirection::Read));
                 return is_known.then_some(Metric::Rate { bytes, durable, way });
             }
             let percentile = match rest {
@@ -259,7 +260,7 @@ impl TryFrom<String> for Metric {
 /// `[published]`: a head of stacks, and rows of what was printed for them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wire {
+pub(super) struct PublishedTable {
     source: Spanned<String>,
     hardware: Spanned<String>,
     note: Option<String>,
@@ -280,16 +281,16 @@ struct RowWire {
 const NOT_PRINTED: &str = "-";
 
 /// `[published]` as it stands in the file, before the names of stacks and workloads are settled.
-pub(super) struct Draft {
-    wire: Wire,
+pub(super) struct PublishedDraft {
+    wire: PublishedTable,
     file: Located,
     /// The baseline that the file names.
     baseline: Option<String>,
 }
 
-impl Draft {
-    pub(super) fn new(wire: Wire, file: Located, baseline: Option<String>) -> Draft {
-        Draft { wire, file, baseline }
+impl PublishedDraft {
+    pub(super) fn new(wire: PublishedTable, file: Located, baseline: Option<String>) -> PublishedDraft {
+        PublishedDraft { wire, file, baseline }
     }
 
     /// With every name held against those of the scenario.

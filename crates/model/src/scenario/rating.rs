@@ -2,7 +2,7 @@
 //! against it. It refuses a figure without a source: nobody could look it up.
 
 use super::error::Fault;
-use iotax_units::{self as units, Counted, Printed};
+use iotax_units::{self as units, Counted, PrintedValue};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
         (_, Some((rated, _))) => {
             let read =
                 units::parse_printed(text, counted(rated)).map_err(|clause| Fault::from_clause(&clause))?;
-            let Printed { value, low, .. } = read;
+            let PrintedValue { value, low, .. } = read;
             if low == 0.0 {
                 return Err(Fault::hint("a bound is no rating", "write the figure without \"<\""));
             }

@@ -5,7 +5,7 @@ use super::ast::MediumExpr;
 use super::error::Checked;
 use super::error::{Fault, TextFault};
 use super::media::{absolute, flag, is_device_path, medium_options, size};
-use super::{Agent, Engine, Medium, Stack, Workload};
+use super::{Engine, LoadIssuer, Medium, Stack, Workload};
 use iotax_facts::place::is_of_windows;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     check_host(host).map_err(at)?;
     let options = medium_options(expr, &["size", "keep", "agent"])?;
     let agent = match options.get("agent").map(|option| (option, option.values[0].as_str())) {
-        None | Some((_, "iotax")) => Agent::Iotax,
-        Some((_, "fio")) => Agent::Fio,
+        None | Some((_, "iotax")) => LoadIssuer::Iotax,
+        Some((_, "fio")) => LoadIssuer::Fio,
         Some((option, other)) => {
             let fault = Fault::unknown("agent", other, &["iotax", "fio"]);
             return Err(TextFault::new(option.span.clone(), fault));
@@ -36,7 +36,7 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
         true => (absolute(expr, path)?, is_device_path(Path::new(path))),
         false => windows_path(path).map_err(at)?,
     };
-    if is_of_windows(&path) && agent == Agent::Iotax {
+    if is_of_windows(&path) && agent == LoadIssuer::Iotax {
         let hint =
             format!("write ssh:{},agent=fio: the fio that is installed there issues the load", expr.body);
         return Err(at(Fault::hint("iotax itself does not run on Windows", hint)));
@@ -46,10 +46,10 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
         return Err(at(Fault::hint("a device takes no size", "a device is used whole")));
     }
     let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
-    if keep && (size.is_none() || agent == Agent::Fio) {
+    if keep && (size.is_none() || agent == LoadIssuer::Fio) {
         let why = match agent {
-            Agent::Fio => "keep=true cannot be combined with agent=fio: that file is always removed",
-            Agent::Iotax => "keep=true requires size=: it applies only to a file that iotax creates",
+            LoadIssuer::Fio => "keep=true cannot be combined with agent=fio: that file is always removed",
+            LoadIssuer::Iotax => "keep=true requires size=: it applies only to a file that iotax creates",
         };
         return Err(at(Fault::hint(why, "leave keep out")));
     }
@@ -115,7 +115,7 @@ fn windows_path(text: &str) -> Result<(PathBuf, bool), Fault> {
 /// # Errors
 /// Which host is named in two ways.
 pub(super) fn one_end_each(stacks: &[Stack]) -> Result<(), Fault> {
-    let mut known: BTreeMap<&str, (Agent, bool)> = BTreeMap::new();
+    let mut known: BTreeMap<&str, (LoadIssuer, bool)> = BTreeMap::new();
     for medium in stacks.iter().flat_map(|stack| stack.medium.members()) {
         let Medium::Remote { host, path, agent, .. } = medium else { continue };
         let own = (*agent, is_of_windows(path));
@@ -134,7 +134,7 @@ pub(super) fn one_end_each(stacks: &[Stack]) -> Result<(), Fault> {
 /// One generator on all sides: where a stack can be loaded by fio alone, a load that names none is fio's everywhere.
 /// In guests of ours there is no fio. The notes say it.
 pub(super) fn one_engine(stacks: &[Stack], workloads: &mut [Workload]) -> Vec<String> {
-    let is_afar = |stack: &&Stack| stack.medium.agent() == Agent::Fio;
+    let is_afar = |stack: &&Stack| stack.medium.agent() == LoadIssuer::Fio;
     let afar: Vec<String> =
         stacks.iter().filter(is_afar).map(|stack| format!("\"{}\"", stack.name)).collect();
     if afar.is_empty() {
@@ -157,17 +157,17 @@ pub(super) fn one_engine(stacks: &[Stack], workloads: &mut [Workload]) -> Vec<St
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::check::{Request, from_stacks};
-    use crate::scenario::{Agent, Engine, Medium, Scenario};
+    use crate::scenario::check::{ScenarioRequest, from_stacks};
+    use crate::scenario::{Engine, LoadIssuer, Medium, Scenario};
     use iotax_load::EngineName;
 
     fn read(stacks: &[&str], engine: Option<&str>) -> Result<Scenario, String> {
         let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
-        let request = Request { engine: engine.map(str::to_owned), ..Request::default() };
+        let request = ScenarioRequest { engine: engine.map(str::to_owned), ..ScenarioRequest::default() };
         from_stacks(&stacks, &request).map_err(|error| error.to_string())
     }
 
-    fn medium(text: &str) -> (String, String, Agent) {
+    fn medium(text: &str) -> (String, String, LoadIssuer) {
         let scenario = read(&[text], None).unwrap();
         let again = read(&[&scenario.stacks[0].text], None).unwrap();
         assert_eq!(again.stacks[0].medium, scenario.stacks[0].medium, "{}", scenario.stacks[0].text);
@@ -180,17 +180,17 @@ mod tests {
     #[test]
     fn hosts_and_paths_of_all_systems() {
         let told = |host: &str, path: &str, agent| (host.to_owned(), path.to_owned(), agent);
-        assert_eq!(medium("ssh:vm7:/dev/vda"), told("vm7", "/dev/vda", Agent::Iotax));
-        assert_eq!(medium("ssh:vm7:/dev/vda,agent=iotax"), told("vm7", "/dev/vda", Agent::Iotax));
-        assert_eq!(medium("ssh:u@vm7:/a:/b,agent=fio"), told("u@vm7", "/a:/b", Agent::Fio));
-        assert_eq!(medium(r"ssh:w:C:\x.img,agent=fio"), told("w", r"C:\x.img", Agent::Fio));
+        assert_eq!(medium("ssh:vm7:/dev/vda"), told("vm7", "/dev/vda", LoadIssuer::Iotax));
+        assert_eq!(medium("ssh:vm7:/dev/vda,agent=iotax"), told("vm7", "/dev/vda", LoadIssuer::Iotax));
+        assert_eq!(medium("ssh:u@vm7:/a:/b,agent=fio"), told("u@vm7", "/a:/b", LoadIssuer::Fio));
+        assert_eq!(medium(r"ssh:w:C:\x.img,agent=fio"), told("w", r"C:\x.img", LoadIssuer::Fio));
         assert_eq!(
             medium("ssh:w:c:/a b/x.img,agent=fio".replace(' ', "").as_str()),
-            told("w", r"c:\ab\x.img", Agent::Fio)
+            told("w", r"c:\ab\x.img", LoadIssuer::Fio)
         );
         assert_eq!(
             medium(r"ssh:w:\\.\physicaldrive01,agent=fio"),
-            told("w", r"\\.\PhysicalDrive1", Agent::Fio)
+            told("w", r"\\.\PhysicalDrive1", LoadIssuer::Fio)
         );
     }
 

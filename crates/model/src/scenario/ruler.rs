@@ -2,9 +2,9 @@
 //! the generators against each other (`fio_on_baseline`): no stack that a verdict of the run is about. Refused is where fio cannot load what iotax does.
 
 use super::error::Fault;
-use super::stacks::Cell;
-use super::{Agent, LayerSpec, Scenario, Stack};
-use crate::layer::{Role, engine};
+use super::stacks::StackCell;
+use super::{LayerSpec, LoadIssuer, Scenario, Stack};
+use crate::layer::{LayerRole, engine};
 use iotax_load::Job;
 
 /// The key that asks for it.
@@ -15,7 +15,7 @@ impl Scenario {
     pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
         let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
         let (last, below) = stack.layers.split_last()?;
-        let is_it = last.is(Role::Generator) && below == base.layers && stack.medium == base.medium;
+        let is_it = last.is(LayerRole::Generator) && below == base.layers && stack.medium == base.medium;
         is_it.then(|| last.option("name").unwrap_or("another generator"))
     }
 
@@ -23,7 +23,12 @@ impl Scenario {
     pub fn is_same(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.stacks[one], &self.stacks[other]);
         let keys = |stack: &Stack| {
-            stack.layers.iter().filter(|layer| !layer.is(Role::Null)).map(LayerSpec::key).collect::<Vec<_>>()
+            stack
+                .layers
+                .iter()
+                .filter(|layer| !layer.is(LayerRole::Null))
+                .map(LayerSpec::key)
+                .collect::<Vec<_>>()
         };
         one.medium == other.medium && one.state == other.state && keys(one) == keys(other)
     }
@@ -39,7 +44,7 @@ impl Scenario {
 }
 
 /// What else a scenario is, as far as it matters here.
-pub(super) struct Beside<'a> {
+pub(super) struct RulerContext<'a> {
     /// A bill is wanted.
     pub bill: bool,
     /// Durability trials.
@@ -52,8 +57,8 @@ pub(super) struct Beside<'a> {
 ///
 /// # Errors
 /// Where fio cannot load what is to be compared with it: why, and what would do.
-pub(super) fn fio_on(baseline: &Stack, beside: Beside) -> Result<Cell, Fault> {
-    let generator = |layer: &LayerSpec| layer.is(Role::Generator) || layer.is(Role::Delay);
+pub(super) fn fio_on(baseline: &Stack, beside: RulerContext) -> Result<StackCell, Fault> {
+    let generator = |layer: &LayerSpec| layer.is(LayerRole::Generator) || layer.is(LayerRole::Delay);
     let refused = match () {
         () if beside.trials => Some((
             "durability trials have a load of their own, which fio does not issue",
@@ -64,7 +69,7 @@ pub(super) fn fio_on(baseline: &Stack, beside: Beside) -> Result<Cell, Fault> {
             "compare the stacks without a bill",
         )),
         () if baseline.guests() > 1
-            || baseline.medium.agent() == Agent::Fio
+            || baseline.medium.agent() == LoadIssuer::Fio
             || baseline.layers.iter().any(generator) =>
         {
             Some((
@@ -78,7 +83,7 @@ pub(super) fn fio_on(baseline: &Stack, beside: Beside) -> Result<Cell, Fault> {
         Some((why, hint)) => Err(Fault::hint(why, hint)),
         None => {
             let layers = baseline.layers.iter().cloned().chain([fio()]).collect();
-            Ok(Cell { medium: baseline.medium.clone(), layers })
+            Ok(StackCell { medium: baseline.medium.clone(), layers })
         }
     }
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 fn ready_scenarios() {
     for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
-        let scenario = from_path(&Path::new(folder).join(format!("{name}.toml")), &Request::default());
+        let scenario =
+            from_path(&Path::new(folder).join(format!("{name}.toml")), &ScenarioRequest::default());
         let mut scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         scenario.source = scenario.source.replace(folder, "scenarios");
         scenario.notes.iter_mut().for_each(|note| *note = note.replace(folder, "scenarios"));
@@ -25,7 +26,7 @@ fn every_file_of_scenarios_is_taken() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "toml") {
-            from_path(&path, &Request::default()).unwrap_or_else(|error| panic!("{error}"));
+            from_path(&path, &ScenarioRequest::default()).unwrap_or_else(|error| panic!("{error}"));
             seen += 1;
         }
     }
@@ -62,7 +63,7 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
 
 fn shipped(name: &str) -> Scenario {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
-    from_path(&folder.join(name), &Request::default()).unwrap_or_else(|error| panic!("{error}"))
+    from_path(&folder.join(name), &ScenarioRequest::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The options of a layer, wherever stacks have it.
@@ -198,7 +199,7 @@ fn ready_with_figures() -> Vec<(Scenario, Published)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let tomls = files.filter(|path| path.extension().is_some_and(|end| end == "toml"));
-    let scenarios = tomls.map(|path| from_path(&path, &Request::default()).unwrap());
+    let scenarios = tomls.map(|path| from_path(&path, &ScenarioRequest::default()).unwrap());
     scenarios
         .filter_map(|scenario| scenario.published.clone().map(|published| (scenario, *published)))
         .collect()

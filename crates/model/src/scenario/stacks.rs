@@ -6,9 +6,9 @@ use super::bdev;
 use super::error::{Checked, Fault, TextFault};
 use super::grammar::quote;
 use super::media::base_medium;
-use super::place::Names;
-use super::{Agent, LayerSpec, Medium, Stack, USUAL_CEPH_CONF};
-use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias, vm};
+use super::place::StackNames;
+use super::{LayerSpec, LoadIssuer, Medium, Stack, USUAL_CEPH_CONF};
+use crate::layer::{self, Face, LayerHelp, LayerRole, OptionKind, alias, vm};
 use iotax_facts::place::Place;
 use iotax_units as units;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const MOST_CELLS: usize = 64;
 
 /// Medium and layers of one stack, not yet named.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct StackCell {
     /// The bottom.
     pub medium: Medium,
     /// From the bottom up.
@@ -30,9 +30,13 @@ pub struct Cell {
 ///
 /// # Errors
 /// The first thing that no layer knows or can do.
-pub fn cells_of(expr: &StackExpr, names: &Names, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
+pub fn cells_of(
+    expr: &StackExpr,
+    names: &StackNames,
+    origin: &dyn Fn(usize) -> String,
+) -> Checked<Vec<StackCell>> {
     let medium = base_medium(&expr.base, names, expr.layers.first())?;
-    let mut cells = vec![Cell { medium, layers: Vec::new() }];
+    let mut cells = vec![StackCell { medium, layers: Vec::new() }];
     if let BaseExpr::Each(members) = &expr.base {
         only_generators_on_each(members, &expr.layers, names)?;
     }
@@ -47,11 +51,11 @@ pub fn cells_of(expr: &StackExpr, names: &Names, origin: &dyn Fn(usize) -> Strin
 /// # Errors
 /// What the layer does not know or cannot do.
 pub fn stacked(
-    cells: &[Cell],
+    cells: &[StackCell],
     layer: &LayerExpr,
-    names: &Names,
+    names: &StackNames,
     origin: &dyn Fn(usize) -> String,
-) -> Checked<Vec<Cell>> {
+) -> Checked<Vec<StackCell>> {
     let help = known_layer(layer, names)?;
     let choices = layer_choices(help, layer)?;
     if cells.len() * choices.len() > MOST_CELLS {
@@ -87,9 +91,10 @@ pub fn stacked(
 }
 
 /// `each` says that nothing joins the members, so a layer that does contradicts it, but for one in a guest, which joins its disks.
-fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr], names: &Names) -> Checked<()> {
+fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr], names: &StackNames) -> Checked<()> {
     let joins = |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.joins);
-    let guest = |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.role == Role::Guest);
+    let guest =
+        |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.role == LayerRole::Guest);
     match layers.iter().take_while(|layer| !guest(layer)).find(joins) {
         Some(layer) if members.len() > 1 => {
             let why = format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
@@ -101,13 +106,13 @@ fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr], names: 
 }
 
 /// Where both ends of a layer live, as steps know their places.
-fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<Place>, Option<Place>)> {
+fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Option<Place>)> {
     let named = |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
     let Some((near, far)) = &layer.place else { return Ok((None, None)) };
     Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
 }
 
-pub(super) fn known_layer(layer: &LayerExpr, names: &Names) -> Checked<&'static LayerHelp> {
+pub(super) fn known_layer(layer: &LayerExpr, names: &StackNames) -> Checked<&'static LayerHelp> {
     names.layer(&layer.name).ok_or_else(|| {
         let end = layer.span.start + layer.name.len();
         let known: Vec<&str> =
@@ -132,14 +137,14 @@ pub(super) fn known_layer(layer: &LayerExpr, names: &Names) -> Checked<&'static 
 }
 
 /// Whether the layer can stand here.
-fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>) -> Checked<()> {
+fn fits(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>) -> Checked<()> {
     let name = help.name;
-    let fault = if layer.fanout.is_some_and(|count| count > 1 && help.role != Role::Guest) {
+    let fault = if layer.fanout.is_some_and(|count| count > 1 && help.role != LayerRole::Guest) {
         Fault::hint(
             format!("\"{name}\" is one, and only guests run side by side in this version"),
             "write xN behind vm(...), or leave it out",
         )
-    } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == Role::Generator {
+    } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == LayerRole::Generator {
         Fault::hint(
             "many guests are loaded by iotax's own engines, which begin at one time",
             "leave the engine out",
@@ -155,12 +160,15 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
             format!("\"{name}\" restarts the machine, so iotax cannot create a file (size=) in it"),
             "use a device, or an existing file without size=",
         )
-    } else if cell.medium.face() == Face::Place && help.role != Role::Null && help.role != Role::Guest {
+    } else if cell.medium.face() == Face::Place
+        && help.role != LayerRole::Null
+        && help.role != LayerRole::Guest
+    {
         Fault::hint(
             format!("\"{name}\" stands on a file or a device, and {} is neither", cell.medium.text()),
             "only vm and null go on cpu and net",
         )
-    } else if help.role == Role::Guest && cell.medium.far_end().is_some_and(Place::is_ssh) {
+    } else if help.role == LayerRole::Guest && cell.medium.far_end().is_some_and(Place::is_ssh) {
         Fault::hint(
             "the network of a guest leads to this host and to other guests, and no further",
             "write net:host | vm(net=tap)",
@@ -171,22 +179,22 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
         fault
     } else if let Some(fault) = not_on_parts(cell, help, layer) {
         fault
-    } else if devices(&cell.medium, &cell.layers).each > 1 && !help.joins && help.role != Role::Guest {
+    } else if devices(&cell.medium, &cell.layers).each > 1 && !help.joins && help.role != LayerRole::Guest {
         Fault::hint(
             format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
             format!("name one medium below \"{name}\", or put a layer that joins several between, as mdraid"),
         )
-    } else if cell.medium.agent() == Agent::Fio {
+    } else if cell.medium.agent() == LoadIssuer::Fio {
         Fault::hint(
             format!("\"{name}\" is set up by iotax, and with agent=fio there is none"),
             "leave agent=fio out, or the layer",
         )
-    } else if help.role == Role::Guest && !cell.place().is_host() {
+    } else if help.role == LayerRole::Guest && !cell.place().is_host() {
         Fault::hint(
             format!("guests stand on this host only, and what is below is on {}", cell.place()),
             "end the stack below the guest",
         )
-    } else if help.role == Role::Guest && cell.guest().is_some() {
+    } else if help.role == LayerRole::Guest && cell.guest().is_some() {
         Fault::hint(
             "a guest within a guest is none of what this version can do",
             "end the stack with the first",
@@ -215,10 +223,10 @@ fn is_made_elsewhere(medium: &Medium) -> bool {
 }
 
 /// Parts of a device go to guests, which share them evenly, or to a layer that joins them again.
-fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
+fn not_on_parts(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let below = devices(&cell.medium, &cell.layers);
     let (all, guests) = (below.each * below.groups, layer.fanout.unwrap_or(1) as usize);
-    if help.role != Role::Guest {
+    if help.role != LayerRole::Guest {
         let parts = Some(below.each).filter(|each| *each > 1 && cell.is_split() && !help.joins)?;
         return Some(Fault::hint(
             format!("\"{}\" stands on one device, and there are {parts} parts below it", help.name),
@@ -238,7 +246,7 @@ fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Faul
 }
 
 /// Members of an `each([..])` in several places have nothing set up on them: each is loaded as it is.
-fn not_in_several_places(cell: &Cell, name: &str) -> Option<Fault> {
+fn not_in_several_places(cell: &StackCell, name: &str) -> Option<Fault> {
     let places: Vec<String> = cell.medium.places().iter().map(ToString::to_string).collect();
     (places.len() > 1).then(|| {
         Fault::hint(
@@ -252,14 +260,14 @@ fn not_in_several_places(cell: &Cell, name: &str) -> Option<Fault> {
 }
 
 /// Where nothing but fio runs no other generator can be named, and fio holds nothing back.
-fn not_of_fio(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
+fn not_of_fio(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let fio = layer.options.iter().flat_map(|option| &option.values).all(|name| name == "fio");
     let other = match help.role {
-        Role::Generator => !fio,
-        Role::Delay => true,
+        LayerRole::Generator => !fio,
+        LayerRole::Delay => true,
         _ => false,
     };
-    (other && cell.medium.agent() == Agent::Fio).then(|| {
+    (other && cell.medium.agent() == LoadIssuer::Fio).then(|| {
         Fault::hint(
             format!("\"{}\" needs iotax's own generator, and with agent=fio there is none", layer.name),
             "leave agent=fio out, or the layer",
@@ -268,7 +276,7 @@ fn not_of_fio(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault>
 }
 
 /// Our guests boot the image of a lab where something is set up in them, which has the programs.
-fn not_in_its_guest(cell: &Cell, name: &str) -> Option<Fault> {
+fn not_in_its_guest(cell: &StackCell, name: &str) -> Option<Fault> {
     let guest = cell.guest()?;
     if guest.option("image").is_some() {
         return Some(Fault::hint(
@@ -285,7 +293,7 @@ fn not_in_its_guest(cell: &Cell, name: &str) -> Option<Fault> {
 }
 
 /// A layer lives where what is below it is.
-fn lives_elsewhere(cell: &Cell, name: &str, place: &Place) -> Option<Fault> {
+fn lives_elsewhere(cell: &StackCell, name: &str, place: &Place) -> Option<Fault> {
     let below = cell.place();
     (*place != below).then(|| {
         Fault::hint(
@@ -295,7 +303,7 @@ fn lives_elsewhere(cell: &Cell, name: &str, place: &Place) -> Option<Fault> {
     })
 }
 
-fn face(cell: &Cell) -> Face {
+fn face(cell: &StackCell) -> Face {
     let mut given = cell.layers.iter().filter_map(LayerSpec::help).map(|help| help.gives);
     given.rfind(|face| *face != Face::Any).unwrap_or(cell.medium.face())
 }
@@ -404,7 +412,7 @@ impl Medium {
             }
             Medium::Device { path } => quote(&path.to_string_lossy(), &[]),
             Medium::Remote { host, path, size: bytes, keep, agent } => {
-                let agent = if *agent == Agent::Fio { ",agent=fio" } else { "" };
+                let agent = if *agent == LoadIssuer::Fio { ",agent=fio" } else { "" };
                 let keep = if *keep { ",keep=true" } else { "" };
                 format!(
                     "ssh:{}{}{keep}{agent}",
@@ -483,7 +491,7 @@ impl Devices {
         }
         let parts = help.splits.and_then(|option| layer.option(option)?.parse().ok());
         match parts {
-            _ if help.role == Role::Guest => {
+            _ if help.role == LayerRole::Guest => {
                 let each = (self.each * self.groups / layer.copies.max(1) as usize).max(1);
                 Devices { each, groups: 1 }
             }
@@ -575,7 +583,7 @@ impl LayerSpec {
     /// As the one-line grammar writes it, with every option that was written.
     pub fn text(&self) -> String {
         // What is below says it.
-        let written = self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(Role::Guest));
+        let written = self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(LayerRole::Guest));
         let options: Vec<String> = written.map(|(key, value)| self.option_text(key, value)).collect();
         let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
         let far = self.far.as_ref().map(|far| format!(">@{far}")).unwrap_or_default();
@@ -594,7 +602,7 @@ impl LayerSpec {
     }
 }
 
-impl Cell {
+impl StackCell {
     /// The canonical one-line form: it parses to the same stack.
     pub fn text(&self) -> String {
         let layers = self.layers.iter().map(LayerSpec::text);
@@ -625,7 +633,7 @@ impl Cell {
     }
 
     fn guest(&self) -> Option<&LayerSpec> {
-        self.layers.iter().find(|layer| layer.is(Role::Guest))
+        self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
     }
 
     /// A stack with this name.

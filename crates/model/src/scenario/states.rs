@@ -4,7 +4,7 @@
 use super::Stack;
 use super::error::Fault;
 use crate::layer;
-use crate::state::State;
+use crate::state::AskedState;
 use serde::{Deserialize, Serialize};
 
 /// In which state a stack is measured.
@@ -13,7 +13,7 @@ pub struct InState {
     /// Position among the scenario's states; at 0 it is as it was set up.
     pub position: usize,
     /// The state.
-    pub state: State,
+    pub state: AskedState,
     /// Index of the same stack at position 0.
     pub of: usize,
 }
@@ -22,9 +22,9 @@ impl InState {
     /// Members that are lost in it; `None` while they are being rebuilt, or moved to others.
     pub fn lost(&self) -> Option<u32> {
         match self.state {
-            State::Healthy => Some(0),
-            State::Failed(count) => Some(count),
-            State::Out(_) | State::Rebuilding => None,
+            AskedState::Healthy => Some(0),
+            AskedState::Failed(count) => Some(count),
+            AskedState::Out(_) | AskedState::Rebuilding => None,
         }
     }
 }
@@ -33,10 +33,10 @@ impl InState {
 ///
 /// # Errors
 /// A word that is no state.
-pub fn parse(words: &str) -> Result<Vec<State>, Fault> {
+pub fn parse(words: &str) -> Result<Vec<AskedState>, Fault> {
     words
         .split(',')
-        .map(|word| word.trim().parse::<State>().map_err(|why| Fault::from_clause(&why)))
+        .map(|word| word.trim().parse::<AskedState>().map_err(|why| Fault::from_clause(&why)))
         .collect()
 }
 
@@ -44,17 +44,17 @@ pub fn parse(words: &str) -> Result<Vec<State>, Fault> {
 ///
 /// # Errors
 /// States that cannot follow each other; more failures than any layer bears; no stack that has states.
-pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>, Fault> {
+pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<Stack>, Fault> {
     if states.is_empty() {
         return Ok(stacks);
     }
     check_order(states)?;
-    let away = |state: &&State| match state {
-        State::Failed(count) | State::Out(count) => *count,
-        State::Healthy | State::Rebuilding => 0,
+    let away = |state: &&AskedState| match state {
+        AskedState::Failed(count) | AskedState::Out(count) => *count,
+        AskedState::Healthy | AskedState::Rebuilding => 0,
     };
     let most = states.iter().max_by_key(away);
-    let goes_out = states.iter().find(|state| matches!(state, State::Out(_)));
+    let goes_out = states.iter().find(|state| matches!(state, AskedState::Out(_)));
     let mut all: Vec<Stack> = Vec::new();
     let mut any = false;
     for stack in stacks {
@@ -105,7 +105,7 @@ fn stated_by(stack: &Stack) -> Option<layer::States> {
     most.and_then(|(layer, _)| layer.help()).and_then(|help| help.states)
 }
 
-fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
+fn in_state(stack: &Stack, of: usize, position: usize, states: &[AskedState], state: AskedState) -> Stack {
     let word = match states[..position].iter().filter(|before| **before == state).count() {
         0 => state.to_string(),
         1 => format!("{state} again"),
@@ -118,8 +118,8 @@ fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: 
     Stack { name, text, state: Some(InState { position, state, of }), ..stack.clone() }
 }
 
-fn check_order(states: &[State]) -> Result<(), Fault> {
-    if states[0] != State::Healthy {
+fn check_order(states: &[AskedState]) -> Result<(), Fault> {
+    if states[0] != AskedState::Healthy {
         return Err(Fault::hint(
             format!("the first state is {}, and a stack is set up healthy", states[0]),
             "write healthy first",
@@ -127,11 +127,13 @@ fn check_order(states: &[State]) -> Result<(), Fault> {
     }
     for pair in states.windows(2) {
         let follows = match (pair[0], pair[1]) {
-            (State::Healthy, State::Failed(_)) | (State::Rebuilding, State::Healthy) => true,
-            (State::Failed(before), State::Failed(after)) => before < after,
-            (State::Failed(_), State::Rebuilding) => true,
-            (State::Healthy, State::Out(_)) | (State::Out(_), State::Healthy) => true,
-            (State::Out(before), State::Out(after)) => before < after,
+            (AskedState::Healthy, AskedState::Failed(_)) | (AskedState::Rebuilding, AskedState::Healthy) => {
+                true
+            }
+            (AskedState::Failed(before), AskedState::Failed(after)) => before < after,
+            (AskedState::Failed(_), AskedState::Rebuilding) => true,
+            (AskedState::Healthy, AskedState::Out(_)) | (AskedState::Out(_), AskedState::Healthy) => true,
+            (AskedState::Out(before), AskedState::Out(after)) => before < after,
             _ => false,
         };
         if !follows {

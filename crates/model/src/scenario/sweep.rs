@@ -1,7 +1,7 @@
 //! Sweeps: a list in place of one value makes an ordinary workload of every value, and two lists a grid. It
 //! refuses words that cannot be swept, a value twice, and more points than anybody would wait for.
 
-use super::draft::{Draft, name_of, name_without};
+use super::draft::{WorkloadDraft, name_of, name_without};
 use super::error::{Fault, InputError, Origin};
 use super::values::Dialect;
 use super::words::{JobWords, Written};
@@ -107,7 +107,7 @@ pub(super) fn drafts(
     words: &JobWords,
     name: Option<&str>,
     engine: Option<Engine>,
-) -> Result<Vec<Draft>, InputError> {
+) -> Result<Vec<WorkloadDraft>, InputError> {
     let mut axes = axes(words)?;
     let mut words = words.clone();
     for fixed in axes.iter().filter(|axis| axis.items.len() == 1) {
@@ -124,7 +124,7 @@ pub(super) fn drafts(
 
 /// One value of a list, and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct SweepItem {
     pub(super) text: String,
     pub(super) origin: Origin,
 }
@@ -134,7 +134,7 @@ struct Axis {
     word: &'static str,
     key: String,
     origin: Origin,
-    items: Vec<Item>,
+    items: Vec<SweepItem>,
 }
 
 impl Axis {
@@ -157,11 +157,11 @@ fn axes(words: &JobWords) -> Result<Vec<Axis>, InputError> {
 }
 
 /// The values of a list; `None`: one value stands there.
-fn listed(word: &str, written: &Written) -> Result<Option<Vec<Item>>, Fault> {
+fn listed(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>, Fault> {
     let items = match &written.list {
         Some(items) => Some(items.clone()),
         None => texts(word, &written.value)?.map(|texts| {
-            let item = |text: &str| Item { text: text.to_owned(), origin: written.origin.clone() };
+            let item = |text: &str| SweepItem { text: text.to_owned(), origin: written.origin.clone() };
             texts.into_iter().map(item).collect()
         }),
     };
@@ -233,7 +233,7 @@ fn draft(
     name: Option<&str>,
     engine: Option<Engine>,
     axes: &[Axis],
-) -> Result<Draft, InputError> {
+) -> Result<WorkloadDraft, InputError> {
     let mut job = words.draft(Dialect::Ours)?;
     job.job.name = name_of(&job.job);
     let at = axes.iter().map(|axis| coordinate(axis, &job.job)).collect::<Result<Vec<_>, _>>()?;
@@ -243,7 +243,7 @@ fn draft(
     let made_up = || format!("{}-over-{}", name_without(&job.job, &swept), swept.join("-"));
     let sweep = name.map_or_else(made_up, str::to_owned);
     let sweep = (!at.is_empty()).then_some(SweepPoint { sweep, at });
-    Ok(Draft { name: point_name, jobs: vec![job], probe: None, engine, sweep })
+    Ok(WorkloadDraft { name: point_name, jobs: vec![job], probe: None, engine, sweep })
 }
 
 fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {
@@ -257,7 +257,7 @@ fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {
 }
 
 /// The same point twice, however its value is written, would be one point with two answers.
-fn check_twins(axes: &[Axis], drafts: &[Draft]) -> Result<(), InputError> {
+fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError> {
     let points: Vec<&SweepPoint> = drafts.iter().filter_map(|draft| draft.sweep.as_ref()).collect();
     for (number, point) in points.iter().enumerate() {
         let Some(twin) = points[..number].iter().find(|twin| twin.at == point.at) else { continue };
@@ -272,8 +272,8 @@ fn check_twins(axes: &[Axis], drafts: &[Draft]) -> Result<(), InputError> {
 }
 
 /// Whether more points have this value than every value of the list has.
-fn repeats(axis: &Axis, at: &Coordinate, drafts: &[Draft]) -> bool {
-    let holds = |draft: &&Draft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));
+fn repeats(axis: &Axis, at: &Coordinate, drafts: &[WorkloadDraft]) -> bool {
+    let holds = |draft: &&WorkloadDraft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));
     drafts.iter().filter(holds).count() > drafts.len() / axis.items.len()
 }
 

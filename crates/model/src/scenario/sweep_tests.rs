@@ -1,6 +1,6 @@
 //! Tests of sweeps as they are asked for, on the command line and in scenario files.
 
-use super::super::check::{Request, from_path, from_stacks};
+use super::super::check::{ScenarioRequest, from_path, from_stacks};
 use super::super::{Scenario, Workload};
 use super::*;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ const STACKS: [&str; 1] = ["file:/srv/x.img,size=4GiB"];
 
 fn asked(words: &[(&str, &str)]) -> Result<Scenario, InputError> {
     let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    from_stacks(&STACKS.map(str::to_owned), &Request { words, ..Request::default() })
+    from_stacks(&STACKS.map(str::to_owned), &ScenarioRequest { words, ..ScenarioRequest::default() })
 }
 
 fn written(text: &str) -> Result<Scenario, String> {
@@ -19,7 +19,7 @@ fn written(text: &str) -> Result<Scenario, String> {
     let path = folder.path().join("x.toml");
     std::fs::write(&path, format!("[stack.a]\ntext = \"{}\"\n{text}", STACKS[0])).unwrap();
     let prefix = format!("{}/", folder.path().display());
-    from_path(&path, &Request::default()).map_err(|error| error.to_string().replace(&prefix, ""))
+    from_path(&path, &ScenarioRequest::default()).map_err(|error| error.to_string().replace(&prefix, ""))
 }
 
 fn listing(workloads: &[Workload]) -> String {

@@ -2,7 +2,7 @@
 //! each also as a share of one column; one such table a group of stacks. It refuses names that are not known.
 
 use super::error::{Fault, InputError, Located};
-use super::published::{Metric, Way};
+use super::published::{Metric, PublishedDirection};
 use super::{Stack, Workload};
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct TableGroup {
 /// `[table]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wire {
+pub(super) struct OutputTable {
     columns: Option<Spanned<Vec<Spanned<String>>>>,
     percent_of: Option<Spanned<String>>,
     rows: Option<Vec<Spanned<String>>>,
@@ -66,14 +66,14 @@ struct GroupWire {
 const NONE: &str = "-";
 
 /// `[table]` as it stands in the file, before the names of stacks and workloads are settled.
-pub(super) struct Draft {
-    wire: Spanned<Wire>,
+pub(super) struct OutputTableDraft {
+    wire: Spanned<OutputTable>,
     file: Located,
 }
 
-impl Draft {
-    pub(super) fn new(wire: Spanned<Wire>, file: Located) -> Draft {
-        Draft { wire, file }
+impl OutputTableDraft {
+    pub(super) fn new(wire: Spanned<OutputTable>, file: Located) -> OutputTableDraft {
+        OutputTableDraft { wire, file }
     }
 
     /// With every name held against those of the scenario.
@@ -257,8 +257,13 @@ impl Draft {
                 "not every load has writes to flush",
                 "name the rows that write, or leave it out",
             )),
-            Metric::Rate { way: Some(way), .. } if !(if way == Way::Read { all_read } else { all_write }) => {
-                let why = format!("not every load {}", if way == Way::Read { "reads" } else { "writes" });
+            Metric::Rate { way: Some(way), .. }
+                if !(if way == PublishedDirection::Read { all_read } else { all_write }) =>
+            {
+                let why = format!(
+                    "not every load {}",
+                    if way == PublishedDirection::Read { "reads" } else { "writes" }
+                );
                 Err(Fault::hint(why, "name the rows that do, or leave the direction out"))
             }
             Metric::Rate { .. } => Ok(metric),

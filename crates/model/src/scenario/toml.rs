@@ -5,20 +5,20 @@
 mod places;
 
 use super::ast::BaseExpr;
-use super::check::{Parts, parse_consent};
-use super::draft::Draft;
-use super::error::{Fault, InputError, Lines, Located, Origin, TextFault};
+use super::check::{ScenarioParts, parse_consent};
+use super::draft::WorkloadDraft;
+use super::error::{Fault, InputError, LineStarts, Located, Origin, TextFault};
 use super::media::{medium_of, size_of};
-use super::place::Names;
-use super::stacks::{Cell, cells_of, stacked};
-use super::sweep::{self, Item};
+use super::place::StackNames;
+use super::stacks::{StackCell, cells_of, stacked};
+use super::sweep::{self, SweepItem};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
     DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, operator,
     place, probes, profile, published, rating, slo, table, tools,
 };
-use crate::state::State;
+use crate::state::AskedState;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use iotax_sys::owner::other_writer;
@@ -34,13 +34,17 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// The first key or value at fault.
-pub(super) fn read(path: &Path, given: &[String]) -> Result<Parts, InputError> {
+pub(super) fn read(path: &Path, given: &[String]) -> Result<ScenarioParts, InputError> {
     let file = path.display().to_string();
     let text = read_text(path)
         .map_err(|error| InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}"))))?;
-    let source =
-        Source { file, text: &text, lines: Lines::of(&text), folder: path.parent().unwrap_or(Path::new("")) };
-    let wire: Wire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
+    let source = TomlSource {
+        file,
+        text: &text,
+        lines: LineStarts::of(&text),
+        folder: path.parent().unwrap_or(Path::new("")),
+    };
+    let wire: ScenarioTable = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
     source.refuse_foreign_consents(path, &wire)?;
     source.checked(wire, given)
 }
@@ -48,45 +52,45 @@ pub(super) fn read(path: &Path, given: &[String]) -> Result<Parts, InputError> {
 /// Adds the tools of a file of nothing else.
 pub(super) fn read_tools(
     path: &Path,
-    names: &mut Names,
+    names: &mut StackNames,
     unread: impl Fn(String) -> InputError,
 ) -> Result<(), InputError> {
     let text = read_text(path)
         .map_err(|error| unread(format!("cannot read the tools in {}: {error}", path.display())))?;
     let (file, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
-    let source = Source { file, text: &text, lines: Lines::of(&text), folder };
+    let source = TomlSource { file, text: &text, lines: LineStarts::of(&text), folder };
     let wire: tools::FileWire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
     source.add_tools(&wire.tool, names)
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wire {
+struct ScenarioTable {
     name: Option<String>,
     bill: Option<bool>,
     baseline: Option<Spanned<String>>,
     engine: Option<Spanned<String>>,
     #[serde(default)]
-    measure: Words,
+    measure: WordTable,
     #[serde(default)]
     device: BTreeMap<String, Spanned<DeviceWire>>,
     #[serde(default)]
     stack: BTreeMap<String, Spanned<StackWire>>,
     #[serde(default)]
-    workload: Vec<Spanned<Words>>,
+    workload: Vec<Spanned<WordTable>>,
     #[serde(default)]
     destroy: Vec<Spanned<String>>,
     #[serde(default)]
     change: Vec<Spanned<String>>,
     max_written: Option<Spanned<String>>,
-    durability: Option<Words>,
-    published: Option<published::Wire>,
-    rating: Option<Spanned<Words>>,
-    table: Option<Spanned<table::Wire>>,
+    durability: Option<WordTable>,
+    published: Option<published::PublishedTable>,
+    rating: Option<Spanned<WordTable>>,
+    table: Option<Spanned<table::OutputTable>>,
     #[serde(default)]
     states: Vec<Spanned<String>>,
     #[serde(default)]
-    place: BTreeMap<String, Spanned<Words>>,
+    place: BTreeMap<String, Spanned<WordTable>>,
     #[serde(default)]
     tool: BTreeMap<String, Spanned<tools::ToolWire>>,
     #[serde(default)]
@@ -110,14 +114,14 @@ struct StackWire {
     on: Option<Spanned<String>>,
     layers: Option<Vec<Spanned<String>>>,
     own: Option<bool>,
-    operator: Option<Spanned<operator::Wire>>,
+    operator: Option<Spanned<operator::OperatorTable>>,
 }
 
 /// A table whose keys another room lists ([`WORDS`](super::words::WORDS), [`KEYS`](measure::KEYS)), in the order of the file.
 #[derive(Default)]
-struct Words(Vec<(Spanned<String>, Spanned<Word>)>);
+struct WordTable(Vec<(Spanned<String>, Spanned<Word>)>);
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for WordTable {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(WordsVisitor)
     }
@@ -126,23 +130,23 @@ impl<'de> Deserialize<'de> for Words {
 struct WordsVisitor;
 
 impl<'de> de::Visitor<'de> for WordsVisitor {
-    type Value = Words;
+    type Value = WordTable;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a table")
     }
 
-    fn visit_map<M: de::MapAccess<'de>>(self, mut map: M) -> Result<Words, M::Error> {
+    fn visit_map<M: de::MapAccess<'de>>(self, mut map: M) -> Result<WordTable, M::Error> {
         let mut words = Vec::new();
         while let Some(entry) = map.next_entry()? {
             words.push(entry);
         }
         words.sort_by_key(|(key, _): &(Spanned<String>, _)| key.span().start);
-        Ok(Words(words))
+        Ok(WordTable(words))
     }
 }
 
-impl Words {
+impl WordTable {
     /// Takes a key out.
     fn take(&mut self, key: &str) -> Option<Spanned<Word>> {
         let at = self.0.iter().position(|(name, _)| name.get_ref() == key)?;
@@ -154,7 +158,7 @@ impl Words {
 enum Word {
     One(String),
     Many(Vec<Spanned<Word>>),
-    Table(Words),
+    Table(WordTable),
 }
 
 impl Word {
@@ -208,33 +212,33 @@ impl<'de> de::Visitor<'de> for WordVisitor {
     }
 }
 
-struct Source<'a> {
+struct TomlSource<'a> {
     file: String,
     text: &'a str,
-    lines: Lines<'a>,
+    lines: LineStarts<'a>,
     folder: &'a Path,
 }
 
-impl Source<'_> {
-    fn checked(&self, wire: Wire, given: &[String]) -> Result<Parts, InputError> {
+impl TomlSource<'_> {
+    fn checked(&self, wire: ScenarioTable, given: &[String]) -> Result<ScenarioParts, InputError> {
         let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
         let mut places = self.places(&wire.place)?;
         self.tools(&wire, &mut places)?;
         let mut devices = self.devices(&wire.device, &places)?;
-        let mut parts = Parts::new(&self.file);
+        let mut parts = ScenarioParts::new(&self.file);
         parts.name = wire.name;
         parts.bill = wire.bill.unwrap_or(false);
         let baseline = wire.baseline.as_ref().map(|name| name.get_ref().clone());
         let file = || Located::new(&self.file, self.text);
-        parts.published = wire.published.map(|wire| published::Draft::new(wire, file(), baseline));
-        parts.table = wire.table.map(|wire| table::Draft::new(wire, file()));
+        parts.published = wire.published.map(|wire| published::PublishedDraft::new(wire, file(), baseline));
+        parts.table = wire.table.map(|wire| table::OutputTableDraft::new(wire, file()));
         parts.rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
         parts.declared = self.declared(&wire.device, &devices);
         for text in given {
             parts.declared.extend(other_medium(text, &mut devices, &places)?);
         }
-        parts.names = Names { devices, ..places };
+        parts.names = StackNames { devices, ..places };
         parts.stacks = self.stacks(&wire.stack, &parts.names)?;
         for (name, stack) in &wire.stack {
             let Some(wire) = &stack.get_ref().operator else { continue };
@@ -247,7 +251,7 @@ impl Source<'_> {
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
         let state = |word: &Spanned<String>| {
-            self.value(word, |word| word.parse::<State>().map_err(|why| Fault::from_clause(&why)))
+            self.value(word, |word| word.parse::<AskedState>().map_err(|why| Fault::from_clause(&why)))
         };
         parts.states = wire.states.iter().map(state).collect::<Result<_, _>>()?;
         if let Some(first) = wire.states.first() {
@@ -269,7 +273,7 @@ impl Source<'_> {
 
     /// Refuses consents in a file that another user could have written: only the user may give
     /// consent.
-    fn refuse_foreign_consents(&self, path: &Path, wire: &Wire) -> Result<(), InputError> {
+    fn refuse_foreign_consents(&self, path: &Path, wire: &ScenarioTable) -> Result<(), InputError> {
         for (key, list) in [("destroy", &wire.destroy), ("change", &wire.change)] {
             let Some(first) = list.first() else { continue };
             let why = match other_writer(path) {
@@ -288,7 +292,7 @@ impl Source<'_> {
     }
 
     /// Those of the file itself, and of the files that it names.
-    fn tools(&self, wire: &Wire, names: &mut Names) -> Result<(), InputError> {
+    fn tools(&self, wire: &ScenarioTable, names: &mut StackNames) -> Result<(), InputError> {
         self.add_tools(&wire.tool, names)?;
         wire.tools.iter().try_for_each(|word| {
             read_tools(&self.folder.join(word.get_ref()), names, |why| {
@@ -300,7 +304,7 @@ impl Source<'_> {
     fn add_tools(
         &self,
         wire: &BTreeMap<String, Spanned<tools::ToolWire>>,
-        names: &mut Names,
+        names: &mut StackNames,
     ) -> Result<(), InputError> {
         for (name, tool) in wire {
             plain_name(name).map_err(|fault| self.fault(&tool.span(), fault))?;
@@ -318,7 +322,7 @@ impl Source<'_> {
     fn devices(
         &self,
         wire: &BTreeMap<String, Spanned<DeviceWire>>,
-        places: &Names,
+        places: &StackNames,
     ) -> Result<BTreeMap<String, Medium>, InputError> {
         wire.iter().map(|(name, device)| Ok((name.clone(), self.device(name, device, places)?))).collect()
     }
@@ -338,7 +342,12 @@ impl Source<'_> {
     }
 
     /// The path with its options goes the way of the one-line grammar, so both refuse the same.
-    fn device(&self, name: &str, device: &Spanned<DeviceWire>, places: &Names) -> Result<Medium, InputError> {
+    fn device(
+        &self,
+        name: &str,
+        device: &Spanned<DeviceWire>,
+        places: &StackNames,
+    ) -> Result<Medium, InputError> {
         plain_name(name).map_err(|fault| self.fault(&device.span(), fault))?;
         let device = device.get_ref();
         let path = device.path.get_ref();
@@ -385,7 +394,7 @@ impl Source<'_> {
     fn stacks(
         &self,
         wire: &BTreeMap<String, Spanned<StackWire>>,
-        names: &Names,
+        names: &StackNames,
     ) -> Result<Vec<Stack>, InputError> {
         let mut order: Vec<&String> = wire.keys().collect();
         // The map sorts by name; people mean the order of the file.
@@ -406,9 +415,9 @@ impl Source<'_> {
 
     fn workload(
         &self,
-        wire: Spanned<Words>,
+        wire: Spanned<WordTable>,
         engine: Option<Engine>,
-        parts: &mut Parts,
+        parts: &mut ScenarioParts,
     ) -> Result<(), InputError> {
         let span = wire.span();
         let mut wire = wire.into_inner();
@@ -463,7 +472,7 @@ impl Source<'_> {
         }
     }
 
-    fn job_words(&self, wire: &Words) -> Result<JobWords, InputError> {
+    fn job_words(&self, wire: &WordTable) -> Result<JobWords, InputError> {
         let mut words = JobWords::default();
         for (key, word) in &wire.0 {
             let origin = self.origin(&word.span());
@@ -485,10 +494,10 @@ impl Source<'_> {
         Ok(Spanned::new(word.span(), text.to_owned()))
     }
 
-    fn items(&self, list: &[Spanned<Word>]) -> Result<Vec<Item>, InputError> {
+    fn items(&self, list: &[Spanned<Word>]) -> Result<Vec<SweepItem>, InputError> {
         let item = |word: &Spanned<Word>| {
             let origin = self.origin(&word.span());
-            Ok(Item { text: self.one(word)?.into_inner().trim().to_owned(), origin })
+            Ok(SweepItem { text: self.one(word)?.into_inner().trim().to_owned(), origin })
         };
         list.iter().map(item).collect()
     }
@@ -502,7 +511,7 @@ impl Source<'_> {
         name: Option<&str>,
         file: &Spanned<String>,
         engine: Option<Engine>,
-        parts: &mut Parts,
+        parts: &mut ScenarioParts,
     ) -> Result<(), InputError> {
         let path: PathBuf = self.folder.join(file.get_ref());
         if !path.exists() {
@@ -518,7 +527,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn measure(&self, wire: &Words, parts: &mut Parts) -> Result<(), InputError> {
+    fn measure(&self, wire: &WordTable, parts: &mut ScenarioParts) -> Result<(), InputError> {
         for (key, word) in &wire.0 {
             let (name, span) = (key.get_ref(), word.span());
             if !measure::names().contains(&name.as_str()) {
@@ -536,7 +545,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn durability(&self, wire: &Words) -> Result<DurabilitySpec, InputError> {
+    fn durability(&self, wire: &WordTable) -> Result<DurabilitySpec, InputError> {
         let mut spec = DurabilitySpec::default();
         for (key, word) in &wire.0 {
             let name = key.get_ref();
@@ -545,7 +554,9 @@ impl Source<'_> {
             }
             let values = match word.get_ref() {
                 Word::Many(list) if name == "kill" => self.items(list)?,
-                _ => vec![Item { text: self.one(word)?.into_inner(), origin: self.origin(&word.span()) }],
+                _ => {
+                    vec![SweepItem { text: self.one(word)?.into_inner(), origin: self.origin(&word.span()) }]
+                }
             };
             for value in values {
                 durability::set(&mut spec, name, &value.text)
@@ -555,7 +566,7 @@ impl Source<'_> {
         Ok(spec)
     }
 
-    fn rating(&self, wire: &Spanned<Words>) -> Result<Rating, InputError> {
+    fn rating(&self, wire: &Spanned<WordTable>) -> Result<Rating, InputError> {
         let mut rating = Rating::default();
         for (key, word) in &wire.get_ref().0 {
             let name = key.get_ref();
@@ -624,7 +635,11 @@ impl Source<'_> {
 }
 
 /// The workloads of a file or a profile under the name that the scenario gives them, by its engine if it says one.
-fn named(drafts: Vec<Draft>, name: Option<&str>, engine: Option<Engine>) -> impl Iterator<Item = Draft> {
+fn named(
+    drafts: Vec<WorkloadDraft>,
+    name: Option<&str>,
+    engine: Option<Engine>,
+) -> impl Iterator<Item = WorkloadDraft> {
     let many = drafts.len() > 1;
     drafts.into_iter().map(move |mut draft| {
         draft.engine = engine.or(draft.engine);
@@ -639,7 +654,7 @@ fn named(drafts: Vec<Draft>, name: Option<&str>, engine: Option<Engine>) -> impl
 fn other_medium(
     text: &str,
     devices: &mut BTreeMap<String, Medium>,
-    places: &Names,
+    places: &StackNames,
 ) -> Result<Option<(PathBuf, String)>, InputError> {
     let fault = |fault| Origin::command_line().error("device", fault);
     let example = "write NAME=/dev/nvme1n1 or NAME=file:/srv/x.img,size=4GiB";
@@ -781,14 +796,14 @@ fn plain_name(name: &str) -> Result<(), Fault> {
 }
 
 struct Resolver<'a> {
-    source: &'a Source<'a>,
+    source: &'a TomlSource<'a>,
     wire: &'a BTreeMap<String, Spanned<StackWire>>,
-    known: &'a Names,
+    known: &'a StackNames,
 }
 
 impl Resolver<'_> {
     /// `open` are the stacks being resolved, to find a circle.
-    fn cells(&self, name: &str, open: &mut Vec<String>) -> Result<Vec<Cell>, InputError> {
+    fn cells(&self, name: &str, open: &mut Vec<String>) -> Result<Vec<StackCell>, InputError> {
         let spanned = &self.wire[name];
         let stack = spanned.get_ref();
         match (&stack.text, &stack.on) {
@@ -810,13 +825,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn text_cells(&self, text: &Spanned<String>) -> Result<Vec<Cell>, InputError> {
+    fn text_cells(&self, text: &Spanned<String>) -> Result<Vec<StackCell>, InputError> {
         let fault = |fault| self.source.text_fault(text, fault);
         let expr = grammar::parse(text.get_ref()).map_err(fault)?;
         cells_of(&expr, self.known, &self.layer_origin(text)).map_err(fault)
     }
 
-    fn below(&self, on: &Spanned<String>, open: &mut Vec<String>) -> Result<Vec<Cell>, InputError> {
+    fn below(&self, on: &Spanned<String>, open: &mut Vec<String>) -> Result<Vec<StackCell>, InputError> {
         let name = on.get_ref();
         let fault = match (self.wire.contains_key(name), self.known.devices.get(name)) {
             (true, Some(_)) => {
@@ -827,7 +842,7 @@ impl Resolver<'_> {
             }
             (true, None) => return self.cells(name, open),
             (false, Some(medium)) => {
-                return Ok(vec![Cell { medium: medium.clone(), layers: Vec::new() }]);
+                return Ok(vec![StackCell { medium: medium.clone(), layers: Vec::new() }]);
             }
             (false, None) => {
                 let known: Vec<&str> =
@@ -838,7 +853,11 @@ impl Resolver<'_> {
         Err(self.source.fault(&on.span(), fault))
     }
 
-    fn with_layers(&self, mut cells: Vec<Cell>, layers: &[Spanned<String>]) -> Result<Vec<Cell>, InputError> {
+    fn with_layers(
+        &self,
+        mut cells: Vec<StackCell>,
+        layers: &[Spanned<String>],
+    ) -> Result<Vec<StackCell>, InputError> {
         for text in layers {
             let fault = |fault| self.source.text_fault(text, fault);
             let layer = grammar::parse_layer(text.get_ref()).map_err(fault)?;

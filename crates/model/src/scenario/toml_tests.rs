@@ -1,6 +1,6 @@
 //! Tests of scenario files, sound and unsound.
 
-use super::super::check::{Request, from_path};
+use super::super::check::{ScenarioRequest, from_path};
 use super::super::published::{Published, PublishedFigure};
 use super::super::{Medium, Scenario};
 use iotax_facts::place::Place;
@@ -18,7 +18,7 @@ fn read_text(text: &str) -> Result<Scenario, String> {
     .unwrap();
     std::fs::write(folder.path().join("bad.fio"), "[a]\nzonemode=zbd\n").unwrap();
     let prefix = format!("{}/", folder.path().display());
-    from_path(&folder.path().join("x.toml"), &Request::default())
+    from_path(&folder.path().join("x.toml"), &ScenarioRequest::default())
         .map_err(|error| error.to_string().replace(&prefix, ""))
         .map(|scenario| {
             let text = serde_json::to_string(&scenario).unwrap().replace(&prefix, "");
@@ -32,7 +32,7 @@ fn a_path_is_told_with_the_line_that_declares_it() {
     let file = folder.path().join("x.toml");
     let text = "[device.drive]\npath = \"/dev/sdx\"\n\n[stack.a]\non = \"drive\"\n\n[stack.b]\ntext = \"/dev/sdy | loop\"\n";
     std::fs::write(&file, text).unwrap();
-    let scenario = from_path(&file, &Request::default()).unwrap();
+    let scenario = from_path(&file, &ScenarioRequest::default()).unwrap();
     let place = |stack: usize, path: &str| scenario.place_of(&scenario.stacks[stack], Path::new(path));
     assert_eq!(place(0, "/dev/sdx"), format!("{}:2:8: key \"path\" of [device.drive]: ", file.display()));
     assert_eq!(place(1, "/dev/sdy"), "/dev/sdy | loop: ");
@@ -44,7 +44,7 @@ fn the_command_line_names_another_medium_for_a_device() {
     let file = folder.path().join("x.toml");
     let read = |text: &str, given: &str| {
         std::fs::write(&file, text).unwrap();
-        from_path(&file, &Request { devices: vec![given.to_owned()], ..Request::default() })
+        from_path(&file, &ScenarioRequest { devices: vec![given.to_owned()], ..ScenarioRequest::default() })
     };
     let text = "[device.drive]\npath = \"/dev/sdx\"\n\n[stack.a]\non = \"drive\"\nlayers = [\"loop\"]\n";
     let scenario = read(text, "drive=/dev/sdy").unwrap();
@@ -77,7 +77,7 @@ fn the_command_line_names_the_stacks_that_are_measured() {
     std::fs::write(&file, text).unwrap();
     let read = |only: &[&str]| {
         let only = only.iter().map(|name| (*name).to_owned()).collect();
-        from_path(&file, &Request { only, ..Request::default() })
+        from_path(&file, &ScenarioRequest { only, ..ScenarioRequest::default() })
     };
     let names = |scenario: &Scenario| -> Vec<String> {
         scenario.stacks.iter().map(|stack| stack.name.clone()).collect()

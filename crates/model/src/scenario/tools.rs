@@ -2,12 +2,12 @@
 //! checked before anything is created: a command that could not be undone or found again is refused here.
 
 use super::error::{Fault, nearest};
-use crate::layer::tool::{Capacity, KINDS, SIZE, Share, Tool, ToolOption};
+use crate::layer::tool::{Capacity, KINDS, MemberShare, SIZE, Tool, ToolOption};
 use crate::layer::{self, OptionKind};
 use ::toml::Spanned;
 use iotax_facts::tool::{
-    Argv, DEVICE, Each, Gives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, PART, PARTS, PCI, Piece, RUN,
-    SettingsQuery, StateQuery, ToolCommands, has_slot, pieces,
+    Argv, DEVICE, Each, Gives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, PART, PARTS, PCI, RUN, SettingsQuery,
+    StateQuery, ToolCommands, WordPiece, has_slot, pieces,
 };
 use iotax_units as units;
 use serde::Deserialize;
@@ -225,8 +225,8 @@ fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
     Ok(option)
 }
 
-fn share_of(word: &Spanned<String>) -> At<Share> {
-    Share::parse(word.get_ref()).map_or_else(
+fn share_of(word: &Spanned<String>) -> At<MemberShare> {
+    MemberShare::parse(word.get_ref()).map_or_else(
         || {
             hint(
                 word.span(),
@@ -245,7 +245,7 @@ fn capacity_of(wire: &ToolWire, options: &[ToolOption]) -> At<Capacity> {
             return hint(by.span(), "\"capacity\" and \"capacity_by\" are both set", "remove one of them");
         }
         (Some(word), None) => return Ok(Capacity::Fixed(share_of(word)?)),
-        (None, None) => return Ok(Capacity::Fixed(Share::AllBut(0))),
+        (None, None) => return Ok(Capacity::Fixed(MemberShare::AllBut(0))),
         (None, Some(by)) => by,
     };
     let (span, by) = (by.span(), by.get_ref());
@@ -457,7 +457,7 @@ impl Slots<'_> {
     fn check(&self, word: &str, also: &[&str], span: &Range<usize>) -> At<()> {
         let all = pieces(word).map_err(|clause| (span.clone(), Fault::from_clause(&clause)))?;
         for piece in all {
-            let Piece::Slot(slot) = piece else { continue };
+            let WordPiece::Slot(slot) = piece else { continue };
             let (name, unit) = slot.split_once(':').map_or((slot, None), |(name, unit)| (name, Some(unit)));
             let option = self.options.iter().find(|option| option.name == name);
             let is_size = option.is_some_and(|option| option.def().kind == OptionKind::Size);

@@ -2,8 +2,8 @@
 //! does not trim. Engines that workloads name are the drafts' business (draft.rs).
 
 use super::error::Fault;
-use super::{Agent, Engine, Stack, Workload};
-use crate::layer::Role;
+use super::{Engine, LoadIssuer, Stack, Workload};
+use crate::layer::LayerRole;
 use iotax_load::{EngineName, Job};
 
 /// Whether a named generator trims; one that iotax chooses does.
@@ -52,11 +52,11 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
     let refuse = |who: String, hint: &str| {
         Err(Fault::hint(format!("job \"{}\" trims, and {who} does not: {}", job.name, stack.text), hint))
     };
-    if stack.medium.agent() == Agent::Fio {
+    if stack.medium.agent() == LoadIssuer::Fio {
         return refuse("the fio of agent=fio".into(), "leave out agent=fio: the agent of iotax trims");
     }
     let named = |layer: &&super::LayerSpec| {
-        let word = layer.option("name").filter(|_| layer.is(Role::Generator));
+        let word = layer.option("name").filter(|_| layer.is(LayerRole::Generator));
         word.is_some_and(|word| super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine)))
     };
     match stack.layers.iter().find(named).and_then(|layer| layer.option("name")) {

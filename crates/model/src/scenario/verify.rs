@@ -2,8 +2,8 @@
 //! regions the load generator refuses.
 
 use super::error::Fault;
-use super::{Agent, Engine, Stack, Workload};
-use crate::layer::Role;
+use super::{Engine, LoadIssuer, Stack, Workload};
+use crate::layer::LayerRole;
 use iotax_load::{EngineName, verify};
 
 /// Checks all workloads that verify.
@@ -41,10 +41,10 @@ const BY_NULL: (&str, &str) =
 
 fn on_stack(stack: &Stack) -> Result<(), (&'static str, &'static str)> {
     let engine = |word: &str| {
-        stack.layers.iter().any(|layer| layer.is(Role::Generator) && layer.option("name") == Some(word))
+        stack.layers.iter().any(|layer| layer.is(LayerRole::Generator) && layer.option("name") == Some(word))
     };
     match () {
-        () if stack.medium.agent() == Agent::Fio || engine("fio") => Err(BY_FIO),
+        () if stack.medium.agent() == LoadIssuer::Fio || engine("fio") => Err(BY_FIO),
         () if engine("null") => Err(BY_NULL),
         () => Ok(()),
     }
@@ -52,12 +52,13 @@ fn on_stack(stack: &Stack) -> Result<(), (&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::check::{Request, from_stacks};
+    use crate::scenario::check::{ScenarioRequest, from_stacks};
 
     fn read(stack: &str, words: &[(&str, &str)], engine: Option<&str>) -> Result<String, String> {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let words = [("verify", "1")].iter().chain(words).map(own).collect();
-        let request = Request { words, engine: engine.map(str::to_owned), ..Request::default() };
+        let request =
+            ScenarioRequest { words, engine: engine.map(str::to_owned), ..ScenarioRequest::default() };
         let scenario = from_stacks(&[stack.to_owned()], &request).map_err(|error| error.to_string())?;
         assert!(scenario.verifies() && scenario.workloads[0].jobs[0].verify);
         Ok(scenario.workloads[0].subject())

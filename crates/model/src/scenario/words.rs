@@ -3,7 +3,7 @@
 
 use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
-use super::sweep::Item;
+use super::sweep::SweepItem;
 use super::values::{
     Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_iomem,
     parse_level, parse_number, parse_percent, parse_policy, parse_rate, parse_rw, parse_verify,
@@ -131,7 +131,7 @@ pub(super) struct Written {
     /// One value; empty where a list stands.
     pub(super) value: String,
     /// The values of a list of a scenario file.
-    pub(super) list: Option<Vec<Item>>,
+    pub(super) list: Option<Vec<SweepItem>>,
     pub(super) origin: Origin,
     /// The index of the word.
     turn: usize,
@@ -144,11 +144,11 @@ impl JobWords {
     }
 
     /// Takes a word with a list of values; `false` if it is none of [`WORDS`].
-    pub(super) fn set_list(&mut self, key: &str, list: Vec<Item>, origin: &Origin) -> bool {
+    pub(super) fn set_list(&mut self, key: &str, list: Vec<SweepItem>, origin: &Origin) -> bool {
         self.put(key, "", Some(list), origin)
     }
 
-    fn put(&mut self, key: &str, value: &str, list: Option<Vec<Item>>, origin: &Origin) -> bool {
+    fn put(&mut self, key: &str, value: &str, list: Option<Vec<SweepItem>>, origin: &Origin) -> bool {
         let Some(name) = canonical(key) else {
             return false;
         };
@@ -177,7 +177,7 @@ impl JobWords {
     }
 
     /// The same words with one value of a list in its place.
-    pub(super) fn with(&self, name: &str, item: &Item) -> JobWords {
+    pub(super) fn with(&self, name: &str, item: &SweepItem) -> JobWords {
         let mut words = self.clone();
         if let Some(written) = words.values.get_mut(name) {
             written.value.clone_from(&item.text);
@@ -192,7 +192,7 @@ impl JobWords {
     /// # Errors
     /// The first word that has no meaning, with its place.
     pub fn draft(&self, dialect: Dialect) -> Result<JobDraft, InputError> {
-        let read = Reader { words: self, dialect };
+        let read = WordReader { words: self, dialect };
         let rw = read.get("rw", parse_rw)?.unwrap_or(if dialect == Dialect::Fio {
             Rw::Read
         } else {
@@ -271,12 +271,12 @@ impl JobWords {
 
 type Parse<T> = fn(&str, Dialect) -> Result<T, Fault>;
 
-struct Reader<'a> {
+struct WordReader<'a> {
     words: &'a JobWords,
     dialect: Dialect,
 }
 
-impl Reader<'_> {
+impl WordReader<'_> {
     fn get<T>(&self, key: &str, parse: Parse<T>) -> Result<Option<T>, InputError> {
         let Some(written) = self.words.values.get(key) else {
             return Ok(None);

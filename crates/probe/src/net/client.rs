@@ -1,12 +1,14 @@
 //! The end that asks for slices: a control connection, and a resident thread for each flow.
 
-use super::control::{self, Reply, Request};
-use super::flow::{Flow, LONGEST_DATAGRAM, Order, PATIENCE_NS, Share, Socket, Stop};
-use super::hello::{ANSWER, Answer, Hello, Role, Token, VERSION, Verdict, shown, version};
+use super::control::{self, ControlRequest, Reply};
+use super::flow::{Flow, FlowOrder, FlowShare, FlowStop, LONGEST_DATAGRAM, PATIENCE_NS, Socket};
+use super::hello::{
+    ANSWER, ConnectionRole, Hello, HelloAnswer, HelloVerdict, Token, VERSION, shown, version,
+};
 use super::lane::Lane;
-use super::{Exchange, Way};
+use super::{Exchange, ExchangeDirection};
 use crate::{Probe, ProbeError, ProbeSpec};
-use iotax_load::{Bound, SliceResult, SliceSpec, clock};
+use iotax_load::{SliceBound, SliceResult, SliceSpec, clock};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -35,7 +37,7 @@ const MOST_DISCARDED_NS: u64 = 2_000_000_000;
 #[derive(Clone, Copy)]
 struct Plan {
     is_tcp: bool,
-    roles: &'static [Role],
+    roles: &'static [ConnectionRole],
     is_small: bool,
 }
 
@@ -45,13 +47,13 @@ fn plan(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
     let word = spec.argument.as_deref().unwrap_or_default();
     let is_tcp = spec.name == "tcp";
     Ok(match (spec.name.as_str(), word) {
-        ("tcp" | "udp", "" | "send") => large(is_tcp, &[Role::Send]),
-        ("tcp" | "udp", "receive") => large(is_tcp, &[Role::Receive]),
-        ("tcp" | "udp", "both") => large(is_tcp, &[Role::Send, Role::Receive]),
-        ("udp", "small-send") => small(&[Role::Send]),
-        ("udp", "small-receive") => small(&[Role::Receive]),
-        ("rr", "" | "tcp") => large(true, &[Role::Ask]),
-        ("rr", "udp") => large(false, &[Role::Ask]),
+        ("tcp" | "udp", "" | "send") => large(is_tcp, &[ConnectionRole::Send]),
+        ("tcp" | "udp", "receive") => large(is_tcp, &[ConnectionRole::Receive]),
+        ("tcp" | "udp", "both") => large(is_tcp, &[ConnectionRole::Send, ConnectionRole::Receive]),
+        ("udp", "small-send") => small(&[ConnectionRole::Send]),
+        ("udp", "small-receive") => small(&[ConnectionRole::Receive]),
+        ("rr", "" | "tcp") => large(true, &[ConnectionRole::Ask]),
+        ("rr", "udp") => large(false, &[ConnectionRole::Ask]),
         _ => return Err(ProbeError::Unfit(format!("this version of iotax has no probe {spec}"))),
     })
 }
@@ -78,7 +80,7 @@ struct Client {
     peer: SocketAddr,
     control: TcpStream,
     session: u64,
-    lanes: Vec<(Role, Lane)>,
+    lanes: Vec<(ConnectionRole, Lane)>,
     abort: Arc<AtomicBool>,
     mss: u32,
     slice: u32,
@@ -108,11 +110,11 @@ impl Client {
                 spec.numjobs
             )));
         }
-        if spec.rate.is_some() && (plan.is_tcp || plan.roles == [Role::Ask]) {
+        if spec.rate.is_some() && (plan.is_tcp || plan.roles == [ConnectionRole::Ask]) {
             return Err(unfit("a rate is for udp only; hint: leave it out"));
         }
         let control = dial(peer)?;
-        let hello = Hello { role: Role::Control, token, session: 0, index: 0 };
+        let hello = Hello { role: ConnectionRole::Control, token, session: 0, index: 0 };
         let session = introduce(&control, peer, &hello)?;
         let set = control
             .set_nodelay(true)
@@ -143,7 +145,7 @@ impl Client {
     }
 
     /// One more flow.
-    fn open(&mut self, role: Role, token: Token) -> Result<(), ProbeError> {
+    fn open(&mut self, role: ConnectionRole, token: Token) -> Result<(), ProbeError> {
         let index = self.lanes.len() as u32;
         let hello = Hello { role, token, session: self.session, index };
         let socket = match self.plan.is_tcp {
@@ -178,7 +180,7 @@ impl Client {
             let _ = socket.send(&hello.encode());
             for wait_ms in [0, 2, 10, 50] {
                 std::thread::sleep(Duration::from_millis(wait_ms));
-                match self.ask(&Request::Flows)? {
+                match self.ask(&ControlRequest::Flows)? {
                     Reply::Flows { indices } if indices.contains(&hello.index) => return Ok(socket),
                     Reply::Flows { .. } => {}
                     other => return Err(self.odd(&other)),
@@ -194,12 +196,12 @@ impl Client {
         )))
     }
 
-    fn ask(&mut self, request: &Request) -> Result<Reply, ProbeError> {
+    fn ask(&mut self, request: &ControlRequest) -> Result<Reply, ProbeError> {
         self.say(request)?;
         control::read(&self.control).map_err(|error| self.lost(&error))
     }
 
-    fn say(&mut self, request: &Request) -> Result<(), ProbeError> {
+    fn say(&mut self, request: &ControlRequest) -> Result<(), ProbeError> {
         control::write(&self.control, request).map_err(|error| self.lost(&error))
     }
 
@@ -228,7 +230,7 @@ impl Client {
         let (since_ns, mut best) = (clock::now(), None::<Clocks>);
         for _ in 0..LOOKS {
             let asked_ns = clock::now();
-            let now_ns = match self.ask(&Request::Clock)? {
+            let now_ns = match self.ask(&ControlRequest::Clock)? {
                 Reply::Clock { now_ns } => now_ns,
                 other => return Err(self.odd(&other)),
             };
@@ -247,7 +249,11 @@ impl Client {
 
     /// Nanoseconds that are discarded at the start.
     fn discard_ns(&self, spec: &SliceSpec, round_trip_ns: u64) -> u64 {
-        let grown = if self.plan.is_tcp && self.plan.roles != [Role::Ask] { ROUND_TRIPS_TO_GROW } else { 1 };
+        let grown = if self.plan.is_tcp && self.plan.roles != [ConnectionRole::Ask] {
+            ROUND_TRIPS_TO_GROW
+        } else {
+            1
+        };
         // The shorter of two: a queue of the path shows in both, a stall of a thread in one.
         let drain_ns = self.drains_ns[0].min(self.drains_ns[1]);
         let path_ns = (grown * round_trip_ns).max(drain_ns.saturating_mul(2)).min(MOST_DISCARDED_NS);
@@ -267,7 +273,7 @@ impl Client {
     fn header_bytes(&self) -> u32 {
         let ip = if self.peer.is_ipv4() { 20 } else { 40 };
         match (self.plan.roles, self.plan.is_tcp) {
-            ([Role::Ask], _) => 0,
+            ([ConnectionRole::Ask], _) => 0,
             (_, true) => 14 + ip + 32,
             (_, false) => 14 + ip + 8,
         }
@@ -283,7 +289,7 @@ impl Client {
         let from_ns = begin_ns + discard_ns;
         self.slice = self.slice.wrapping_add(1);
         let senders = u64::from(self.spec.numjobs.max(1));
-        let here = Order {
+        let here = FlowOrder {
             slice: self.slice,
             begin_ns,
             from_ns,
@@ -295,8 +301,8 @@ impl Client {
         };
         let shifted = |ns: u64| ns.wrapping_add_signed(clocks.ahead_ns);
         let (begin, from, to) = (shifted(here.begin_ns), shifted(here.from_ns), shifted(here.to_ns));
-        let there = Order { begin_ns: begin, from_ns: from, to_ns: to, ..here };
-        self.say(&Request::Slice(there))?;
+        let there = FlowOrder { begin_ns: begin, from_ns: from, to_ns: to, ..here };
+        self.say(&ControlRequest::Slice(there))?;
         self.lanes.iter().for_each(|(_, lane)| lane.order(here));
         let own = self.own_shares(&here)?;
         let rest_ns = here.to_ns.saturating_sub(clock::now()) + 3 * PATIENCE_NS;
@@ -305,26 +311,26 @@ impl Client {
             set.map_err(|error| system("set the time limit of the other end", error))
         };
         patient(self, Duration::from_nanos(rest_ns))?;
-        let reply = self.ask(&Request::Collect)?;
+        let reply = self.ask(&ControlRequest::Collect)?;
         patient(self, REACH)?;
         let Reply::Shares { shares } = reply else { return Err(self.odd(&reply)) };
-        let theirs: Option<Vec<Share>> = (0..own.len() as u32)
+        let theirs: Option<Vec<FlowShare>> = (0..own.len() as u32)
             .map(|index| shares.iter().find(|(known, _)| *known == index).map(|(_, share)| share.clone()))
             .collect();
         let theirs =
             theirs.ok_or_else(|| ProbeError::Failed(format!("{} did not report all flows", self.peer)))?;
-        if !theirs.iter().all(Share::is_possible) {
+        if !theirs.iter().all(FlowShare::is_possible) {
             return Err(ProbeError::Failed(format!("{} reported impossible counts", self.peer)));
         }
         if let Some(why) = theirs.iter().find_map(|share| share.failed.as_ref()) {
             return Err(ProbeError::Failed(format!("{} could not finish the slice: {why}", self.peer)));
         }
-        let drain = |shares: &[Share], to_ns| {
+        let drain = |shares: &[FlowShare], to_ns| {
             shares.iter().map(|share| share.ended_ns.saturating_sub(to_ns)).max().unwrap_or(0)
         };
         let drain_ns = drain(&own, here.to_ns).max(drain(&theirs, there.to_ns));
         self.drains_ns = [drain_ns, self.drains_ns[0]];
-        let is_late = |shares: &[Share], from_ns| shares.iter().any(|share| share.began_ns > from_ns);
+        let is_late = |shares: &[FlowShare], from_ns| shares.iter().any(|share| share.began_ns > from_ns);
         if is_late(&own, here.from_ns) || is_late(&theirs, there.from_ns) {
             return Ok(None);
         }
@@ -332,7 +338,7 @@ impl Client {
     }
 
     /// What the own threads did.
-    fn own_shares(&mut self, order: &Order) -> Result<Vec<Share>, ProbeError> {
+    fn own_shares(&mut self, order: &FlowOrder) -> Result<Vec<FlowShare>, ProbeError> {
         let until_ns = order.to_ns + 2 * PATIENCE_NS;
         let mut shares = Vec::new();
         for (_, lane) in &self.lanes {
@@ -340,8 +346,8 @@ impl Client {
             let peer = self.peer;
             shares.push(match share {
                 Some(Ok(share)) => share,
-                Some(Err(Stop::Closed)) => return Err(ProbeError::Failed(gone(peer))),
-                Some(Err(stop @ Stop::System(..))) => {
+                Some(Err(FlowStop::Closed)) => return Err(ProbeError::Failed(gone(peer))),
+                Some(Err(stop @ FlowStop::System(..))) => {
                     return Err(ProbeError::Failed(format!("probe {} with {peer}: {stop}", self.spec)));
                 }
                 Some(Err(stop)) => {
@@ -357,10 +363,10 @@ impl Client {
 
     fn combine(
         &mut self,
-        order: &Order,
+        order: &FlowOrder,
         clocks: &Clocks,
-        own: &[Share],
-        theirs: &[Share],
+        own: &[FlowShare],
+        theirs: &[FlowShare],
     ) -> Result<SliceResult, ProbeError> {
         let window_ns = order.to_ns - order.from_ns;
         let mut result = SliceResult {
@@ -373,7 +379,7 @@ impl Client {
         let mut exchange = Exchange {
             round_trip_ns: clocks.round_trip_ns,
             mss: self.mss,
-            datagram_bytes: (!self.plan.is_tcp && self.plan.roles != [Role::Ask])
+            datagram_bytes: (!self.plan.is_tcp && self.plan.roles != [ConnectionRole::Ask])
                 .then_some(order.datagram_bytes),
             header_bytes: self.header_bytes(),
             ..Exchange::default()
@@ -386,8 +392,8 @@ impl Client {
             result.cpu_system_ns += near.cpu_system_ns;
             exchange.peer_cpu_user_ns += far.cpu_user_ns;
             exchange.peer_cpu_system_ns += far.cpu_system_ns;
-            let (sender, receiver) = if *role == Role::Receive { (far, near) } else { (near, far) };
-            if *role == Role::Ask {
+            let (sender, receiver) = if *role == ConnectionRole::Receive { (far, near) } else { (near, far) };
+            if *role == ConnectionRole::Ask {
                 result.read.ios += near.units;
                 result.read.bytes += near.bytes;
                 result.read.latency.merge(&near.latency);
@@ -400,11 +406,12 @@ impl Client {
             }
             result.discarded_ios += receiver.outside;
             // What was sent stands in the exchange.
-            let arrived = if *role == Role::Send { &mut result.write } else { &mut result.read };
+            let arrived = if *role == ConnectionRole::Send { &mut result.write } else { &mut result.read };
             arrived.ios += receiver.units;
             arrived.bytes += receiver.bytes;
-            let way = if *role == Role::Send { &mut exchange.to_peer } else { &mut exchange.from_peer };
-            let way = way.get_or_insert_with(Way::default);
+            let way =
+                if *role == ConnectionRole::Send { &mut exchange.to_peer } else { &mut exchange.from_peer };
+            let way = way.get_or_insert_with(ExchangeDirection::default);
             way.sent += sender.marked;
             way.lost += sender.marked.saturating_sub(receiver.marked);
             way.reordered += receiver.reordered;
@@ -413,10 +420,11 @@ impl Client {
             way.bytes += receiver.bytes;
             way.course.resize(receiver.course.len().max(way.course.len()), 0);
             way.course.iter_mut().zip(&receiver.course).for_each(|(sum, more)| *sum += more);
-            whole[usize::from(*role == Role::Receive)] += receiver.units + receiver.outside;
+            whole[usize::from(*role == ConnectionRole::Receive)] += receiver.units + receiver.outside;
         }
-        let is_asked =
-            |way: usize| self.lanes.iter().any(|(role, _)| usize::from(*role == Role::Receive) == way);
+        let is_asked = |way: usize| {
+            self.lanes.iter().any(|(role, _)| usize::from(*role == ConnectionRole::Receive) == way)
+        };
         // A window in which nothing arrived is a stall, and counts as it is; a slice in which nothing did is no measurement.
         if (0..2).any(|way| is_asked(way) && whole[way] == 0) {
             return Err(ProbeError::Unfit(format!(
@@ -441,7 +449,7 @@ impl Probe for Client {
         if let Some(why) = &self.broken {
             return Err(ProbeError::Failed(why.clone()));
         }
-        let Bound::Time { ns } = spec.bound else {
+        let SliceBound::Time { ns } = spec.bound else {
             return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
         };
         self.exchange = None;
@@ -538,7 +546,7 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
             "{peer} speaks version {other} of the protocol, this iotax version {VERSION}; hint: use the same iotax at both ends"
         ));
     }
-    match (heard, Answer::decode(&bytes)) {
+    match (heard, HelloAnswer::decode(&bytes)) {
         (Err(error), _) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             failed(format!(
                 "{peer} accepts connections but does not answer within {} s; hint: check that iotax listens there",
@@ -548,11 +556,11 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
         (Err(error), _) => failed(format!(
             "{peer} closed the connection without an answer ({error}); hint: check that iotax listens there, not another program"
         )),
-        (Ok(()), Some(Answer { verdict: Verdict::Welcome, session })) => Ok(session),
-        (Ok(()), Some(Answer { verdict: Verdict::WrongToken, .. })) => failed(format!(
+        (Ok(()), Some(HelloAnswer { verdict: HelloVerdict::Welcome, session })) => Ok(session),
+        (Ok(()), Some(HelloAnswer { verdict: HelloVerdict::WrongToken, .. })) => failed(format!(
             "{peer} does not accept the token: it was restarted, or it is not yours; hint: use the token that it shows"
         )),
-        (Ok(()), Some(Answer { verdict: Verdict::Full, .. })) => failed(format!(
+        (Ok(()), Some(HelloAnswer { verdict: HelloVerdict::Full, .. })) => failed(format!(
             "{peer} has no room for more clients or flows; hint: use fewer streams, or end its other clients"
         )),
         (Ok(()), _) => {

@@ -1,6 +1,6 @@
 //! What crosses the control connection: requests of the client and replies of the server, JSON behind its length.
 
-use super::flow::{Order, Share};
+use super::flow::{FlowOrder, FlowShare};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -11,13 +11,13 @@ const LONGEST: usize = 256 << 10;
 /// What a client asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Request {
+pub(super) enum ControlRequest {
     /// What time it is.
     Clock,
     /// Which flows are there.
     Flows,
     /// A slice by the server's clock; has no reply.
-    Slice(Order),
+    Slice(FlowOrder),
     /// What the flows did in it.
     Collect,
 }
@@ -39,7 +39,7 @@ pub(super) enum Reply {
     /// Of each flow, with its number.
     Shares {
         /// In no order.
-        shares: Vec<(u32, Share)>,
+        shares: Vec<(u32, FlowShare)>,
     },
     /// It was not done.
     Refused {
@@ -83,16 +83,16 @@ mod tests {
     #[test]
     fn frames_are_read_back_and_odd_ones_refused() {
         let mut bytes = Vec::new();
-        write(&mut bytes, &Request::Slice(Order::default())).unwrap();
-        write(&mut bytes, &Request::Collect).unwrap();
+        write(&mut bytes, &ControlRequest::Slice(FlowOrder::default())).unwrap();
+        write(&mut bytes, &ControlRequest::Collect).unwrap();
         let mut from = &bytes[..];
-        assert_eq!(read::<Request>(&mut from).unwrap(), Request::Slice(Order::default()));
-        assert_eq!(read::<Request>(&mut from).unwrap(), Request::Collect);
-        assert_eq!(read::<Request>(&mut from).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(read::<ControlRequest>(&mut from).unwrap(), ControlRequest::Slice(FlowOrder::default()));
+        assert_eq!(read::<ControlRequest>(&mut from).unwrap(), ControlRequest::Collect);
+        assert_eq!(read::<ControlRequest>(&mut from).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         for odd in
             [&b"\xff\xff\xff\xff{}"[..], b"\0\0\0\x02{}", b"\0\0\0\x03\"no", b"\0\0\0\x09\"clock\"", b"\0\0"]
         {
-            assert!(read::<Request>(odd).is_err(), "{odd:?}");
+            assert!(read::<ControlRequest>(odd).is_err(), "{odd:?}");
         }
     }
 }

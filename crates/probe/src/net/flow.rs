@@ -4,9 +4,9 @@
 //! 0x80, and a last byte of 0xff ends the slice: who receives looks at one byte of what a call gave, and the stream is quiet until the next
 //! slice. A datagram begins with a [`Header`].
 
-use super::hello::{Role, part};
+use super::hello::{ConnectionRole, part};
 use super::sequence::Sequence;
-use iotax_load::cpu::Cpu;
+use iotax_load::cpu::ThreadCpu;
 use iotax_load::{Histogram, clock};
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
@@ -37,7 +37,7 @@ const SHORTEST_WAIT_NS: u64 = 200_000_000;
 /// A slice, by the clock of the end that holds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Order {
+pub(super) struct FlowOrder {
     /// Its number in the session.
     pub(super) slice: u32,
     /// When the load begins.
@@ -57,7 +57,7 @@ pub(super) struct Order {
     pub(super) course_ns: Option<u64>,
 }
 
-impl Order {
+impl FlowOrder {
     /// Whether that is within the window.
     fn holds(&self, ns: u64) -> bool {
         (self.from_ns..self.to_ns).contains(&ns)
@@ -96,7 +96,7 @@ impl Order {
 /// What one end of a flow did in a slice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Share {
+pub(super) struct FlowShare {
     /// When the thread was awake for it, by its clock.
     pub(super) began_ns: u64,
     /// When it was done: nothing in flight, or all sent that an end by datagrams sends in its slice.
@@ -137,7 +137,7 @@ pub(super) struct Share {
     pub(super) served_ns: u64,
 }
 
-impl Share {
+impl FlowShare {
     /// Whether its counts can be of a slice: they come from another machine, and are added up.
     pub(super) fn is_possible(&self) -> bool {
         let counts = [
@@ -156,18 +156,18 @@ impl Share {
     }
 
     /// Of an end that receives.
-    fn of(order: &Order) -> Share {
-        Share { course: vec![0; order.steps()], ..Share::default() }
+    fn of(order: &FlowOrder) -> FlowShare {
+        FlowShare { course: vec![0; order.steps()], ..FlowShare::default() }
     }
 
-    fn arrived(&mut self, order: &Order, now_ns: u64, amount: u64) {
+    fn arrived(&mut self, order: &FlowOrder, now_ns: u64, amount: u64) {
         let step = now_ns.saturating_sub(order.begin_ns) / order.course_ns.unwrap_or(u64::MAX).max(1);
         if let Some(sum) = self.course.get_mut(step as usize) {
             *sum += amount;
         }
     }
 
-    fn count(&mut self, order: &Order, now_ns: u64, bytes: usize) {
+    fn count(&mut self, order: &FlowOrder, now_ns: u64, bytes: usize) {
         match order.holds(now_ns) {
             true => {
                 self.units += 1;
@@ -179,7 +179,7 @@ impl Share {
 
     /// As the generator counts I/Os: those that ended in the window; times of these unless they took longer than the discarded
     /// start, of which those are kept that began in it.
-    fn round_trip(&mut self, order: &Order, asked_ns: u64, now_ns: u64) {
+    fn round_trip(&mut self, order: &FlowOrder, asked_ns: u64, now_ns: u64) {
         let took_ns = now_ns - asked_ns;
         self.count(order, now_ns, MESSAGE);
         if order.holds(now_ns) {
@@ -195,7 +195,7 @@ impl Share {
 
 /// Why a flow did not come to the end of a slice.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Stop {
+pub(super) enum FlowStop {
     /// By the other end.
     #[error("it closed the connection")]
     Closed,
@@ -215,12 +215,12 @@ pub(super) enum Stop {
 struct Header {
     session: u64,
     slice: u32,
-    kind: Kind,
+    kind: FlowKind,
     number: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FlowKind {
     /// Sent outside the window.
     Outside,
     /// Sent in it.
@@ -229,7 +229,7 @@ enum Kind {
     End,
 }
 
-const KINDS: [Kind; 3] = [Kind::Outside, Kind::Marked, Kind::End];
+const KINDS: [FlowKind; 3] = [FlowKind::Outside, FlowKind::Marked, FlowKind::End];
 
 impl Header {
     const BYTES: usize = 24;
@@ -265,7 +265,7 @@ pub(super) enum Socket {
 /// One end of a flow.
 pub(super) struct Flow {
     socket: Socket,
-    role: Role,
+    role: ConnectionRole,
     is_server: bool,
     session: u64,
     abort: Arc<AtomicBool>,
@@ -280,7 +280,7 @@ impl Flow {
     /// When the socket cannot be set up.
     pub(super) fn new(
         socket: Socket,
-        role: Role,
+        role: ConnectionRole,
         is_server: bool,
         session: u64,
         abort: Arc<AtomicBool>,
@@ -290,7 +290,7 @@ impl Flow {
                 stream.set_nonblocking(false)?;
                 stream.set_read_timeout(Some(TICK))?;
                 stream.set_write_timeout(Some(TICK))?;
-                stream.set_nodelay(role == Role::Ask)?;
+                stream.set_nodelay(role == ConnectionRole::Ask)?;
             }
             Socket::Datagram(socket) => {
                 socket.set_read_timeout(Some(TICK))?;
@@ -307,26 +307,25 @@ impl Flow {
     ///
     /// # Errors
     /// Why it did not come to the end.
-    pub(super) fn run(&mut self, order: &Order) -> Result<Share, Stop> {
-        let (began_ns, cpu) = (clock::now(), Cpu::of_thread());
+    pub(super) fn run(&mut self, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
+        let (began_ns, cpu) = (clock::now(), ThreadCpu::of_thread());
         let mut share = match (&self.socket, self.role, self.is_server) {
-            (Socket::Stream(stream), Role::Send, false) | (Socket::Stream(stream), Role::Receive, true) => {
-                self.send_stream(stream, order)
-            }
-            (Socket::Stream(stream), Role::Ask, false) => self.ask_stream(stream, order),
-            (Socket::Stream(stream), Role::Ask, true) => self.echo_stream(stream, order),
-            (Socket::Datagram(socket), Role::Send, false)
-            | (Socket::Datagram(socket), Role::Receive, true) => {
+            (Socket::Stream(stream), ConnectionRole::Send, false)
+            | (Socket::Stream(stream), ConnectionRole::Receive, true) => self.send_stream(stream, order),
+            (Socket::Stream(stream), ConnectionRole::Ask, false) => self.ask_stream(stream, order),
+            (Socket::Stream(stream), ConnectionRole::Ask, true) => self.echo_stream(stream, order),
+            (Socket::Datagram(socket), ConnectionRole::Send, false)
+            | (Socket::Datagram(socket), ConnectionRole::Receive, true) => {
                 send_datagrams(socket, order, &self.abort, self.session, &mut self.buffer)
             }
-            (Socket::Datagram(socket), Role::Ask, false) => self.ask_datagrams(socket, order),
-            (Socket::Datagram(socket), Role::Ask, true) => self.echo_datagrams(socket, order),
+            (Socket::Datagram(socket), ConnectionRole::Ask, false) => self.ask_datagrams(socket, order),
+            (Socket::Datagram(socket), ConnectionRole::Ask, true) => self.echo_datagrams(socket, order),
             (Socket::Stream(stream), ..) => receive_stream(stream, order, &self.abort, &mut self.buffer),
             (Socket::Datagram(socket), ..) => {
                 receive_datagrams(socket, order, &self.abort, self.session, &mut self.buffer)
             }
         }?;
-        let cpu = Cpu::of_thread().since(cpu);
+        let cpu = ThreadCpu::of_thread().since(cpu);
         (share.cpu_user_ns, share.cpu_system_ns) = (cpu.user_ns, cpu.system_ns);
         if share.began_ns == 0 {
             share.began_ns = began_ns;
@@ -338,9 +337,9 @@ impl Flow {
     }
 
     /// Blocks one after the other until the end of the window.
-    fn send_stream(&self, mut stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
+    fn send_stream(&self, mut stream: &TcpStream, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
         let again = |stream: &TcpStream| iotax_sys::tcp::info(stream).map_or(0, |info| info.retransmits);
-        let (mut share, before) = (Share::default(), again(stream));
+        let (mut share, before) = (FlowShare::default(), again(stream));
         share.began_ns = wait(order.begin_ns, &self.abort)?;
         while clock::now() < order.to_ns {
             check(&self.abort)?;
@@ -350,7 +349,7 @@ impl Flow {
             }
         }
         // At once, also what is not a whole segment.
-        let nodelay = |on| stream.set_nodelay(on).map_err(|error| Stop::System("set TCP_NODELAY", error));
+        let nodelay = |on| stream.set_nodelay(on).map_err(|error| FlowStop::System("set TCP_NODELAY", error));
         nodelay(true)?;
         put(stream, &[END], order.to_ns + PATIENCE_NS, &self.abort)?;
         nodelay(false)?;
@@ -358,8 +357,8 @@ impl Flow {
         Ok(share)
     }
 
-    fn ask_stream(&self, stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
-        let (mut share, mut message) = (Share::default(), [0; MESSAGE]);
+    fn ask_stream(&self, stream: &TcpStream, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
+        let (mut share, mut message) = (FlowShare::default(), [0; MESSAGE]);
         share.began_ns = wait(order.begin_ns, &self.abort)?;
         loop {
             let asked_ns = clock::now();
@@ -374,8 +373,8 @@ impl Flow {
         }
     }
 
-    fn echo_stream(&self, stream: &TcpStream, order: &Order) -> Result<Share, Stop> {
-        let (mut share, mut message) = (Share::default(), [0; MESSAGE]);
+    fn echo_stream(&self, stream: &TcpStream, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
+        let (mut share, mut message) = (FlowShare::default(), [0; MESSAGE]);
         let give_up_ns = order.to_ns + PATIENCE_NS;
         while message[MESSAGE - 1] != END {
             fill(stream, &mut message, give_up_ns, &self.abort)?;
@@ -385,10 +384,11 @@ impl Flow {
         Ok(share)
     }
 
-    fn ask_datagrams(&self, socket: &UdpSocket, order: &Order) -> Result<Share, Stop> {
-        let mut share = Share::default();
+    fn ask_datagrams(&self, socket: &UdpSocket, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
+        let mut share = FlowShare::default();
         let (mut message, mut answer) = ([0; MESSAGE], [0; MESSAGE]);
-        let mut header = Header { session: self.session, slice: order.slice, kind: Kind::Marked, number: 0 };
+        let mut header =
+            Header { session: self.session, slice: order.slice, kind: FlowKind::Marked, number: 0 };
         let wait_ns = SHORTEST_WAIT_NS.max(4 * order.round_trip_ns);
         share.began_ns = wait(order.begin_ns, &self.abort)?;
         loop {
@@ -418,14 +418,14 @@ impl Flow {
         Ok(share)
     }
 
-    fn echo_datagrams(&self, socket: &UdpSocket, order: &Order) -> Result<Share, Stop> {
-        let (mut share, mut message) = (Share::default(), [0; MESSAGE]);
+    fn echo_datagrams(&self, socket: &UdpSocket, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
+        let (mut share, mut message) = (FlowShare::default(), [0; MESSAGE]);
         let until_ns = order.to_ns + order.quiet_ns();
         loop {
             check(&self.abort)?;
             let bytes = receive_one(socket, &mut message)?.unwrap_or(0);
             match Header::read(&message[..bytes]).filter(|header| header.is_of(self.session, order)) {
-                Some(Header { kind: Kind::End, .. }) => return Ok(share),
+                Some(Header { kind: FlowKind::End, .. }) => return Ok(share),
                 Some(_) => {
                     send_one(socket, &message[..bytes])?;
                     share.count(order, clock::now(), bytes);
@@ -438,23 +438,23 @@ impl Flow {
 }
 
 impl Header {
-    fn is_of(&self, session: u64, order: &Order) -> bool {
+    fn is_of(&self, session: u64, order: &FlowOrder) -> bool {
         self.session == session && self.slice == order.slice
     }
 }
 
 fn receive_stream(
     mut stream: &TcpStream,
-    order: &Order,
+    order: &FlowOrder,
     abort: &AtomicBool,
     buffer: &mut [u8],
-) -> Result<Share, Stop> {
-    let (mut share, mut all) = (Share::of(order), 0);
+) -> Result<FlowShare, FlowStop> {
+    let (mut share, mut all) = (FlowShare::of(order), 0);
     let mut give_up_ns = order.to_ns + PATIENCE_NS;
     loop {
         check(abort)?;
         match stream.read(buffer) {
-            Ok(0) => return Err(Stop::Closed),
+            Ok(0) => return Err(FlowStop::Closed),
             Ok(bytes) => {
                 let now_ns = clock::now();
                 share.count(order, now_ns, bytes);
@@ -471,7 +471,7 @@ fn receive_stream(
             Err(error) => {
                 pass("receive", error)?;
                 if clock::now() > give_up_ns {
-                    return Err(Stop::Silent);
+                    return Err(FlowStop::Silent);
                 }
             }
         }
@@ -480,15 +480,15 @@ fn receive_stream(
 
 fn send_datagrams(
     socket: &UdpSocket,
-    order: &Order,
+    order: &FlowOrder,
     abort: &AtomicBool,
     session: u64,
     buffer: &mut [u8],
-) -> Result<Share, Stop> {
-    let mut share = Share::default();
+) -> Result<FlowShare, FlowStop> {
+    let mut share = FlowShare::default();
     let datagram = &mut buffer[..order.datagram_bytes as usize];
     let interval_ns = order.rate.map(|rate| order.datagram_bytes as f64 * 1e9 / rate.max(1) as f64);
-    let mut header = Header { session, slice: order.slice, kind: Kind::Outside, number: 0 };
+    let mut header = Header { session, slice: order.slice, kind: FlowKind::Outside, number: 0 };
     share.began_ns = wait(order.begin_ns, abort)?;
     loop {
         check(abort)?;
@@ -505,12 +505,12 @@ fn send_datagrams(
         if now_ns >= order.to_ns {
             break;
         }
-        header.kind = if order.holds(now_ns) { Kind::Marked } else { Kind::Outside };
+        header.kind = if order.holds(now_ns) { FlowKind::Marked } else { FlowKind::Outside };
         header.write(datagram);
         if send_one(socket, datagram)? {
             header.number += 1;
             share.count(order, now_ns, datagram.len());
-            share.marked += u64::from(header.kind == Kind::Marked);
+            share.marked += u64::from(header.kind == FlowKind::Marked);
         }
     }
     share.ended_ns = clock::now();
@@ -520,25 +520,25 @@ fn send_datagrams(
 
 fn receive_datagrams(
     socket: &UdpSocket,
-    order: &Order,
+    order: &FlowOrder,
     abort: &AtomicBool,
     session: u64,
     buffer: &mut [u8],
-) -> Result<Share, Stop> {
-    let (mut share, mut seen) = (Share::of(order), Sequence::new());
+) -> Result<FlowShare, FlowStop> {
+    let (mut share, mut seen) = (FlowShare::of(order), Sequence::new());
     let (mut last_ns, mut sent) = (order.to_ns, None);
     loop {
         check(abort)?;
         let given = receive_one(socket, buffer)?;
         let now_ns = clock::now();
         match given.and_then(|bytes| Header::read(&buffer[..bytes])).filter(|one| one.is_of(session, order)) {
-            Some(Header { kind: Kind::End, number, .. }) => sent = Some(number),
+            Some(Header { kind: FlowKind::End, number, .. }) => sent = Some(number),
             Some(Header { kind, number, .. }) => {
                 last_ns = last_ns.max(now_ns);
                 if seen.note(number) {
                     share.count(order, now_ns, given.unwrap_or(0));
                     share.arrived(order, now_ns, 1);
-                    share.marked += u64::from(kind == Kind::Marked);
+                    share.marked += u64::from(kind == FlowKind::Marked);
                 }
             }
             None => {}
@@ -554,8 +554,8 @@ fn receive_datagrams(
 }
 
 /// Says that the slice is over, some times: a full queue drops.
-fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), Stop> {
-    Header { kind: Kind::End, ..header }.write(datagram);
+fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), FlowStop> {
+    Header { kind: FlowKind::End, ..header }.write(datagram);
     for wait_ms in [0, 1, 2, 4] {
         std::thread::sleep(Duration::from_millis(wait_ms));
         send_one(socket, &datagram[..Header::BYTES])?;
@@ -564,7 +564,7 @@ fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), St
 }
 
 /// Whether it was sent: not where a queue of this end is full.
-fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, Stop> {
+fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, FlowStop> {
     match socket.send(datagram) {
         Ok(_) => Ok(true),
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error()) => Ok(false),
@@ -573,19 +573,19 @@ fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, Stop> {
 }
 
 /// Its bytes; `None`: none came for a while.
-fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Result<Option<usize>, Stop> {
+fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Result<Option<usize>, FlowStop> {
     match socket.recv(into) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) => pass("receive a datagram", error).map(|()| None),
     }
 }
 
-fn check(abort: &AtomicBool) -> Result<(), Stop> {
-    if abort.load(Ordering::Relaxed) { Err(Stop::Aborted) } else { Ok(()) }
+fn check(abort: &AtomicBool) -> Result<(), FlowStop> {
+    if abort.load(Ordering::Relaxed) { Err(FlowStop::Aborted) } else { Ok(()) }
 }
 
 /// Until then, with a look now and then whether all is given up; when it woke.
-fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, Stop> {
+fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, FlowStop> {
     let tick_ns = TICK.as_nanos() as u64;
     while clock::now() + 2 * tick_ns < until_ns {
         check(abort)?;
@@ -596,19 +596,24 @@ fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, Stop> {
 }
 
 /// Lets errors pass that only say that a call took its time.
-fn pass(action: &'static str, error: io::Error) -> Result<(), Stop> {
+fn pass(action: &'static str, error: io::Error) -> Result<(), FlowStop> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
-            Err(Stop::Closed)
+            Err(FlowStop::Closed)
         }
         // Datagrams: the other end's machine says that nobody takes them any more.
-        ErrorKind::ConnectionRefused => Err(Stop::Closed),
-        _ => Err(Stop::System(action, error)),
+        ErrorKind::ConnectionRefused => Err(FlowStop::Closed),
+        _ => Err(FlowStop::System(action, error)),
     }
 }
 
-fn put(mut stream: &TcpStream, mut bytes: &[u8], give_up_ns: u64, abort: &AtomicBool) -> Result<(), Stop> {
+fn put(
+    mut stream: &TcpStream,
+    mut bytes: &[u8],
+    give_up_ns: u64,
+    abort: &AtomicBool,
+) -> Result<(), FlowStop> {
     while !bytes.is_empty() {
         check(abort)?;
         match stream.write(bytes) {
@@ -616,23 +621,28 @@ fn put(mut stream: &TcpStream, mut bytes: &[u8], give_up_ns: u64, abort: &Atomic
             Err(error) => pass("send", error)?,
         }
         if !bytes.is_empty() && clock::now() > give_up_ns {
-            return Err(Stop::Silent);
+            return Err(FlowStop::Silent);
         }
     }
     Ok(())
 }
 
-fn fill(mut stream: &TcpStream, into: &mut [u8], give_up_ns: u64, abort: &AtomicBool) -> Result<(), Stop> {
+fn fill(
+    mut stream: &TcpStream,
+    into: &mut [u8],
+    give_up_ns: u64,
+    abort: &AtomicBool,
+) -> Result<(), FlowStop> {
     let mut filled = 0;
     while filled < into.len() {
         check(abort)?;
         match stream.read(&mut into[filled..]) {
-            Ok(0) => return Err(Stop::Closed),
+            Ok(0) => return Err(FlowStop::Closed),
             Ok(bytes) => filled += bytes,
             Err(error) => {
                 pass("receive", error)?;
                 if clock::now() > give_up_ns {
-                    return Err(Stop::Silent);
+                    return Err(FlowStop::Silent);
                 }
             }
         }
@@ -658,9 +668,9 @@ mod tests {
 
     #[test]
     fn a_round_trip_is_kept_by_its_end_if_it_is_short_and_by_its_beginning_if_it_is_long() {
-        let order = Order { begin_ns: 100, from_ns: 200, to_ns: 300, ..Order::default() };
+        let order = FlowOrder { begin_ns: 100, from_ns: 200, to_ns: 300, ..FlowOrder::default() };
         let kept = |asked_ns, now_ns| {
-            let mut share = Share::default();
+            let mut share = FlowShare::default();
             share.round_trip(&order, asked_ns, now_ns);
             (share.units, share.latency.count(), share.in_flight_ns)
         };

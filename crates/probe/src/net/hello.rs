@@ -13,7 +13,7 @@ const MAGIC: [u8; 8] = *b"iotaxnet";
 pub(super) const FOREWORD: usize = 12;
 /// Bytes of a [`Hello`].
 pub(super) const HELLO: usize = 64;
-/// Bytes of an [`Answer`].
+/// Bytes of an [`HelloAnswer`].
 pub(super) const ANSWER: usize = 32;
 
 /// Without it nobody is served: a random number.
@@ -74,7 +74,7 @@ impl FromStr for Token {
 
 /// What a connection is for, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ConnectionRole {
     /// Requests and replies about slices.
     Control,
     /// The client sends.
@@ -85,16 +85,17 @@ pub(super) enum Role {
     Ask,
 }
 
-const ROLES: [Role; 4] = [Role::Control, Role::Send, Role::Receive, Role::Ask];
+const ROLES: [ConnectionRole; 4] =
+    [ConnectionRole::Control, ConnectionRole::Send, ConnectionRole::Receive, ConnectionRole::Ask];
 
 /// The first words of a client.
 #[derive(Clone, Copy)]
 pub(super) struct Hello {
     /// What for.
-    pub(super) role: Role,
+    pub(super) role: ConnectionRole,
     /// The proof.
     pub(super) token: Token,
-    /// The session that it belongs to; 0 of [`Role::Control`], which begins one.
+    /// The session that it belongs to; 0 of [`ConnectionRole::Control`], which begins one.
     pub(super) session: u64,
     /// Number of the flow in its session.
     pub(super) index: u32,
@@ -115,25 +116,25 @@ impl Hello {
     ///
     /// # Errors
     /// What is to be answered.
-    pub(super) fn decode(bytes: &[u8; HELLO], token: &Token) -> Result<Hello, Verdict> {
+    pub(super) fn decode(bytes: &[u8; HELLO], token: &Token) -> Result<Hello, HelloVerdict> {
         let role = ROLES.get(usize::from(bytes[12]));
         match (version(bytes), role) {
-            (Some(VERSION), _) if !token.is(&bytes[16..32]) => Err(Verdict::WrongToken),
+            (Some(VERSION), _) if !token.is(&bytes[16..32]) => Err(HelloVerdict::WrongToken),
             (Some(VERSION), Some(role)) => Ok(Hello {
                 role: *role,
                 token: *token,
                 session: u64::from_be_bytes(part(bytes, 32)),
                 index: u32::from_be_bytes(part(bytes, 40)),
             }),
-            (Some(VERSION), None) => Err(Verdict::Unknown),
-            _ => Err(Verdict::OtherVersion),
+            (Some(VERSION), None) => Err(HelloVerdict::Unknown),
+            _ => Err(HelloVerdict::OtherVersion),
         }
     }
 }
 
 /// What the server says to a [`Hello`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum HelloVerdict {
     /// Come in.
     Welcome,
     /// The ends do not understand each other.
@@ -146,17 +147,22 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-const VERDICTS: [Verdict; 5] =
-    [Verdict::Welcome, Verdict::OtherVersion, Verdict::WrongToken, Verdict::Full, Verdict::Unknown];
+const VERDICTS: [HelloVerdict; 5] = [
+    HelloVerdict::Welcome,
+    HelloVerdict::OtherVersion,
+    HelloVerdict::WrongToken,
+    HelloVerdict::Full,
+    HelloVerdict::Unknown,
+];
 
 /// A verdict, with the session that began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) verdict: Verdict,
+pub(super) struct HelloAnswer {
+    pub(super) verdict: HelloVerdict,
     pub(super) session: u64,
 }
 
-impl Answer {
+impl HelloAnswer {
     pub(super) fn encode(self) -> [u8; ANSWER] {
         let mut bytes = [0; ANSWER];
         bytes[..FOREWORD].copy_from_slice(&foreword());
@@ -166,9 +172,9 @@ impl Answer {
     }
 
     /// `None`: of no version that this one understands.
-    pub(super) fn decode(bytes: &[u8; ANSWER]) -> Option<Answer> {
+    pub(super) fn decode(bytes: &[u8; ANSWER]) -> Option<HelloAnswer> {
         let verdict = *VERDICTS.get(usize::from(bytes[12]))?;
-        Some(Answer { verdict, session: u64::from_be_bytes(part(bytes, 16)) })
+        Some(HelloAnswer { verdict, session: u64::from_be_bytes(part(bytes, 16)) })
     }
 }
 
@@ -218,21 +224,21 @@ mod tests {
     #[test]
     fn a_hello_is_read_back_and_each_fault_has_its_answer() {
         let token = Token::random().unwrap();
-        let hello = Hello { role: Role::Ask, token, session: 7, index: 3 };
+        let hello = Hello { role: ConnectionRole::Ask, token, session: 7, index: 3 };
         let read = Hello::decode(&hello.encode(), &token).unwrap();
-        assert_eq!((read.role, read.session, read.index), (Role::Ask, 7, 3));
+        assert_eq!((read.role, read.session, read.index), (ConnectionRole::Ask, 7, 3));
         let with = |at: usize, byte: u8| {
             let mut bytes = hello.encode();
             bytes[at] = byte;
             Hello::decode(&bytes, &token).err()
         };
-        assert_eq!(with(0, b'x'), Some(Verdict::OtherVersion));
-        assert_eq!(with(11, 9), Some(Verdict::OtherVersion));
-        assert_eq!(with(12, 9), Some(Verdict::Unknown));
-        assert_eq!(with(16, token.0[0] ^ 1), Some(Verdict::WrongToken));
+        assert_eq!(with(0, b'x'), Some(HelloVerdict::OtherVersion));
+        assert_eq!(with(11, 9), Some(HelloVerdict::OtherVersion));
+        assert_eq!(with(12, 9), Some(HelloVerdict::Unknown));
+        assert_eq!(with(16, token.0[0] ^ 1), Some(HelloVerdict::WrongToken));
         for verdict in VERDICTS {
-            let answer = Answer { verdict, session: 1 << 60 };
-            assert_eq!(Answer::decode(&answer.encode()), Some(answer));
+            let answer = HelloAnswer { verdict, session: 1 << 60 };
+            assert_eq!(HelloAnswer::decode(&answer.encode()), Some(answer));
             assert_eq!(version(&answer.encode()), Some(VERSION));
         }
         assert_eq!((version(b"SSH-2.0-OpenSSH"), version(b"iot")), (None, None));

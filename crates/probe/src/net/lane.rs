@@ -1,6 +1,6 @@
 //! A resident thread with one end of a flow: it waits for orders, does its part of a slice, and gives what it did.
 
-use super::flow::{Flow, Order, Share, Stop};
+use super::flow::{Flow, FlowOrder, FlowShare, FlowStop};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,8 +14,8 @@ const STACK: usize = 256 << 10;
 pub(super) struct Lane {
     /// The flow's number in its session.
     pub(super) index: u32,
-    orders: Option<Sender<Order>>,
-    shares: Receiver<Result<Share, Stop>>,
+    orders: Option<Sender<FlowOrder>>,
+    shares: Receiver<Result<FlowShare, FlowStop>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -25,7 +25,7 @@ impl Lane {
     /// # Errors
     /// When there can be no thread, or not on that processor.
     pub(super) fn start(index: u32, mut flow: Flow, cpu: Option<u32>) -> io::Result<Lane> {
-        let (orders, asked) = channel::<Order>();
+        let (orders, asked) = channel::<FlowOrder>();
         let (answer, shares) = channel();
         let (tell, seated) = channel();
         let body = move || {
@@ -47,7 +47,7 @@ impl Lane {
     }
 
     /// Orders a slice.
-    pub(super) fn order(&self, order: Order) {
+    pub(super) fn order(&self, order: FlowOrder) {
         // A thread that is gone gives no share, which says so.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
@@ -56,12 +56,12 @@ impl Lane {
     ///
     /// # Errors
     /// Why the slice did not come to its end.
-    pub(super) fn share(&self, within: Duration) -> Option<Result<Share, Stop>> {
+    pub(super) fn share(&self, within: Duration) -> Option<Result<FlowShare, FlowStop>> {
         match self.shares.recv_timeout(within) {
             Ok(share) => Some(share),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                Some(Err(Stop::System("run a slice", io::Error::other("the thread ended by a panic"))))
+                Some(Err(FlowStop::System("run a slice", io::Error::other("the thread ended by a panic"))))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Two places over a network: a [`Server`] listens in one, probes connect from the other and measure in slices. [`path`] says what
+//! Two places over a network: a [`ProbeServer`] listens in one, probes connect from the other and measure in slices. [`path`] says what
 //! lies between them.
 //!
 //! `hello` and `control` are what crosses the network beside the load, `flow` is the load, `lane` its threads; `server` and
@@ -24,10 +24,10 @@ pub(crate) use flow::LONGEST_DATAGRAM;
 pub use addresses::addresses;
 pub use interface::give_address;
 pub use path::{PathFacts, PathKind};
-pub use server::Server;
+pub use server::ProbeServer;
 pub(crate) use server::free_port;
 
-use crate::{Argument, Definition, Unit};
+use crate::{Argument, Definition, ProbeUnit};
 use serde::{Deserialize, Serialize};
 
 /// All of them.
@@ -46,10 +46,10 @@ pub struct Exchange {
     pub datagram_bytes: Option<u32>,
     /// From this place to the other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to_peer: Option<Way>,
+    pub to_peer: Option<ExchangeDirection>,
     /// From the other to this.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_peer: Option<Way>,
+    pub from_peer: Option<ExchangeDirection>,
     /// Bytes of the headers of a segment or datagram in a frame of Ethernet, where the load is one of those.
     pub header_bytes: u32,
     /// Requests by datagram that got no response in time.
@@ -63,7 +63,7 @@ pub struct Exchange {
 /// One direction of an [`Exchange`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Way {
+pub struct ExchangeDirection {
     /// Bytes that arrived in the window.
     pub bytes: u64,
     /// Datagrams that were sent in the window.
@@ -86,7 +86,7 @@ impl Exchange {
     /// Returns all counts and times, to be checked: a peer that lies may report any value.
     pub fn counts(&self) -> Vec<u64> {
         let own = [self.round_trip_ns, self.unanswered, self.peer_cpu_user_ns, self.peer_cpu_system_ns];
-        let of_way = |way: &Way| {
+        let of_way = |way: &ExchangeDirection| {
             let counts = [way.bytes, way.sent, way.lost, way.reordered, way.duplicates, way.retransmits];
             counts.into_iter().chain(way.course.clone())
         };
@@ -110,7 +110,7 @@ const TCP: Definition = Definition {
         ("receive", "from the other end to here"),
         ("both", "both directions at once, numjobs streams each"),
     ]),
-    unit: Unit::Bytes,
+    unit: ProbeUnit::Bytes,
     subject: "TCP throughput",
     about: "Sends blocks of 128 KiB over numjobs open TCP connections and counts the bytes that arrive.",
     relative: "iperf3: it counts from the connection's first byte on, its slow start with it, and a run of it takes seconds",
@@ -129,7 +129,7 @@ const UDP: Definition = Definition {
         ("small-send", "64 bytes each, from here to the other end"),
         ("small-receive", "64 bytes each, from the other end to here"),
     ]),
-    unit: Unit::Count("datagrams"),
+    unit: ProbeUnit::Count("datagrams"),
     subject: "UDP datagrams",
     about: "Sends datagrams as fast as possible and counts those that arrive.",
     relative: "iperf3 -u: it sends in bursts of a millisecond, and a run of it takes seconds",
@@ -145,7 +145,7 @@ const RR: Definition = Definition {
         ("tcp", "over TCP connections"),
         ("udp", "by datagrams; one that gets no response is counted apart"),
     ]),
-    unit: Unit::Time("round trip"),
+    unit: ProbeUnit::Time("round trip"),
     subject: "network round trip",
     about: "Sends 64 bytes and waits for 64 bytes back, one request at a time on each of numjobs connections.",
     relative: "sockperf ping-pong (it shows half a round trip), netperf TCP_RR: a run of them takes seconds",

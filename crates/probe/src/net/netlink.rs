@@ -34,7 +34,7 @@ pub(super) struct Route {
 
 /// An interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct NetworkInterface {
     pub(super) name: String,
     pub(super) mtu: u32,
     /// `veth`, `bridge`, `tun`, ...; `None` of hardware and of the loopback.
@@ -62,7 +62,7 @@ pub(super) fn route(to: IpAddr) -> io::Result<Route> {
 ///
 /// # Errors
 /// The kernel's: there is no such interface.
-pub(super) fn link(index: u32) -> io::Result<Link> {
+pub(super) fn link(index: u32) -> io::Result<NetworkInterface> {
     // struct ifinfomsg: the index behind family, padding and type.
     let mut body = vec![0; 16];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
@@ -169,9 +169,9 @@ fn read_route(answer: &[u8]) -> Option<Route> {
     Some(route)
 }
 
-fn read_link(answer: &[u8]) -> Option<Link> {
+fn read_link(answer: &[u8]) -> Option<NetworkInterface> {
     let (_, body) = message(answer)?;
-    let mut link = Link::default();
+    let mut link = NetworkInterface::default();
     for (number, value) in attributes(body.get(16..)?) {
         match number {
             3 => link.name = text(value),
@@ -260,7 +260,7 @@ mod tests {
         let mut answer = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
         answer.resize(HEADER, 0);
         answer.extend(body);
-        let expected = Link { name: "ve-a".into(), mtu: 1450, kind: Some("veth".into()) };
+        let expected = NetworkInterface { name: "ve-a".into(), mtu: 1450, kind: Some("veth".into()) };
         assert_eq!(read_link(&answer), Some(expected));
     }
 

@@ -1,6 +1,6 @@
 //! What lies between this place and an address, as facts: which way the kernel takes, over which interface, and what that can do.
 
-use super::netlink::{self, Link, Route};
+use super::netlink::{self, NetworkInterface, Route};
 use crate::ProbeError;
 use iotax_sys::child::output_of;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,13 @@ fn ethtool(interface: &str) -> Option<String> {
 }
 
 /// Of what was read.
-fn combine(peer: IpAddr, route: &Route, link: &Link, sys: &Path, ethtool: Option<&str>) -> PathFacts {
+fn combine(
+    peer: IpAddr,
+    route: &Route,
+    link: &NetworkInterface,
+    sys: &Path,
+    ethtool: Option<&str>,
+) -> PathFacts {
     let folder = sys.join(&link.name);
     let read = |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
     let driver = fs::read_link(folder.join("device/driver"))
@@ -275,7 +281,7 @@ mod tests {
 
     fn facts_of(sys: &tempfile::TempDir, link_kind: Option<&str>, ethtool: Option<&str>) -> PathFacts {
         let route = Route { interface: 2, source: Some(ip("10.0.0.1")), ..Route::default() };
-        let link = Link { name: "eth0".into(), mtu: 1500, kind: link_kind.map(str::to_owned) };
+        let link = NetworkInterface { name: "eth0".into(), mtu: 1500, kind: link_kind.map(str::to_owned) };
         combine(ip("10.0.0.2"), &route, &link, sys.path(), ethtool)
     }
 

@@ -4,9 +4,11 @@
 //! room for, the one that waits longest goes, since a client speaks at once. Only who has the token costs threads and memory, and of
 //! these there is a most too.
 
-use super::control::{self, Reply, Request};
-use super::flow::{BLOCK, Flow, Order, PATIENCE_NS, Share, Socket};
-use super::hello::{Answer, FOREWORD, HELLO, Hello, Role, Token, Verdict, random, version};
+use super::control::{self, ControlRequest, Reply};
+use super::flow::{BLOCK, Flow, FlowOrder, FlowShare, PATIENCE_NS, Socket};
+use super::hello::{
+    ConnectionRole, FOREWORD, HELLO, Hello, HelloAnswer, HelloVerdict, Token, random, version,
+};
 use super::lane::Lane;
 use crate::ProbeError;
 use iotax_load::clock;
@@ -38,24 +40,24 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 const TRIES: usize = 16;
 
 /// Listens until it is dropped, which ends all its threads and connections.
-pub struct Server {
+pub struct ProbeServer {
     address: SocketAddr,
     token: Token,
-    stop: Arc<Stop>,
+    stop: Arc<ServerStop>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Stop {
+struct ServerStop {
     asked: AtomicBool,
     wake: OwnedFd,
 }
 
-impl Server {
+impl ProbeServer {
     /// Listens at an address of this place, TCP and UDP at the same port; `None`: one that is free.
     ///
     /// # Errors
     /// When the port is taken, or the address is not this place's.
-    pub fn listen(bind: IpAddr, port: Option<u16>) -> Result<Server, ProbeError> {
+    pub fn listen(bind: IpAddr, port: Option<u16>) -> Result<ProbeServer, ProbeError> {
         let (tcp, udp) = sockets(bind, port)?;
         let system = |action: &str| {
             let action = action.to_owned();
@@ -65,14 +67,14 @@ impl Server {
         let token = Token::random()?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| system("make an event")(error.into()))?;
-        let stop = Arc::new(Stop { asked: AtomicBool::new(false), wake });
+        let stop = Arc::new(ServerStop { asked: AtomicBool::new(false), wake });
         let mut door =
             Door { tcp, udp, token, stop: stop.clone(), strangers: Vec::new(), sessions: BTreeMap::new() };
         let thread = std::thread::Builder::new()
             .name("probe-net-door".into())
             .spawn(move || door.keep())
             .map_err(system("start a thread"))?;
-        Ok(Server { address, token, stop, thread: Some(thread) })
+        Ok(ProbeServer { address, token, stop, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -86,7 +88,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ProbeServer {
     fn drop(&mut self) {
         self.stop.asked.store(true, Ordering::Release);
         // It fails only if so many wakes wait that one more changes nothing.
@@ -173,7 +175,7 @@ struct Door {
     tcp: TcpListener,
     udp: UdpSocket,
     token: Token,
-    stop: Arc<Stop>,
+    stop: Arc<ServerStop>,
     strangers: Vec<Stranger>,
     sessions: BTreeMap<u64, Session>,
 }
@@ -258,15 +260,15 @@ impl Door {
     }
 
     /// A client that has the token.
-    fn admit(&mut self, hello: Hello, stream: &TcpStream) -> Result<(), Verdict> {
+    fn admit(&mut self, hello: Hello, stream: &TcpStream) -> Result<(), HelloVerdict> {
         // What fails below is of descriptors, memory or threads.
-        let full = |_| Verdict::Full;
+        let full = |_| HelloVerdict::Full;
         let own = stream.try_clone().map_err(full)?;
         match hello.role {
-            Role::Control => {
-                let id = u64::from_be_bytes(random().map_err(|_| Verdict::Full)?);
+            ConnectionRole::Control => {
+                let id = u64::from_be_bytes(random().map_err(|_| HelloVerdict::Full)?);
                 if self.sessions.len() >= MOST_SESSIONS {
-                    return Err(Verdict::Full);
+                    return Err(HelloVerdict::Full);
                 }
                 own.set_nonblocking(false).map_err(full)?;
                 let session = Session::start(own).map_err(full)?;
@@ -287,16 +289,16 @@ impl Door {
 
     fn answer(&self, mut stream: &TcpStream, session: u64) {
         // 32 bytes into an empty buffer; a client that is gone ends its session by that.
-        let _ = stream.write_all(&Answer { verdict: Verdict::Welcome, session }.encode());
+        let _ = stream.write_all(&HelloAnswer { verdict: HelloVerdict::Welcome, session }.encode());
     }
 
     /// Whether there is room for one more flow of a session, which does not have it yet.
-    fn room(&self, id: u64, index: u32) -> Result<Arc<AtomicBool>, Verdict> {
-        let session = self.sessions.get(&id).ok_or(Verdict::Unknown)?;
+    fn room(&self, id: u64, index: u32) -> Result<Arc<AtomicBool>, HelloVerdict> {
+        let session = self.sessions.get(&id).ok_or(HelloVerdict::Unknown)?;
         let flows: usize = self.sessions.values().map(|session| session.flows.len()).sum();
         match session.flows.contains(&index) {
-            true => Err(Verdict::Unknown),
-            false if flows >= MOST_FLOWS => Err(Verdict::Full),
+            true => Err(HelloVerdict::Unknown),
+            false if flows >= MOST_FLOWS => Err(HelloVerdict::Full),
             false => Ok(session.abort.clone()),
         }
     }
@@ -330,8 +332,8 @@ impl Door {
 
     fn admit_datagrams(&mut self, hello: Hello, from: SocketAddr) -> io::Result<()> {
         let refused = |verdict| io::Error::other(format!("{verdict:?}"));
-        if hello.role == Role::Control {
-            return Err(refused(Verdict::Unknown));
+        if hello.role == ConnectionRole::Control {
+            return Err(refused(HelloVerdict::Unknown));
         }
         let abort = self.room(hello.session, hello.index).map_err(refused)?;
         let Some(session) = self.sessions.get(&hello.session) else { return Ok(()) };
@@ -380,8 +382,8 @@ impl Stranger {
     }
 
     /// Whether it is to be heard until it goes.
-    fn refuse(&mut self, verdict: Verdict) -> bool {
-        let answer = Answer { verdict, session: 0 }.encode();
+    fn refuse(&mut self, verdict: HelloVerdict) -> bool {
+        let answer = HelloAnswer { verdict, session: 0 }.encode();
         self.is_answered = true;
         self.stream.set_nonblocking(true).is_ok()
             && self.stream.write_all(&answer).is_ok()
@@ -420,17 +422,17 @@ impl Session {
 
 /// Serves a client until it goes.
 fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> io::Result<()> {
-    let mut ordered: Option<Result<Order, &'static str>> = None;
+    let mut ordered: Option<Result<FlowOrder, &'static str>> = None;
     loop {
         let request = control::read(control)?;
         lanes.extend(come.try_iter());
         let reply = match request {
-            Request::Clock => Reply::Clock { now_ns: clock::now() },
-            Request::Flows => Reply::Flows { indices: lanes.iter().map(|lane| lane.index).collect() },
-            Request::Slice(_) if ordered.is_some() => {
+            ControlRequest::Clock => Reply::Clock { now_ns: clock::now() },
+            ControlRequest::Flows => Reply::Flows { indices: lanes.iter().map(|lane| lane.index).collect() },
+            ControlRequest::Slice(_) if ordered.is_some() => {
                 return Err(io::Error::new(ErrorKind::InvalidData, "a slice in a slice"));
             }
-            Request::Slice(order) => {
+            ControlRequest::Slice(order) => {
                 let fits = order.unfit(clock::now()).map_or(Ok(order), Err);
                 if fits.is_ok() {
                     lanes.iter().for_each(|lane| lane.order(order));
@@ -438,7 +440,7 @@ fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> i
                 ordered = Some(fits);
                 continue;
             }
-            Request::Collect => match ordered.take() {
+            ControlRequest::Collect => match ordered.take() {
                 None => Reply::Refused { why: "no slice was ordered".into() },
                 Some(Err(why)) => Reply::Refused { why: why.into() },
                 Some(Ok(order)) => Reply::Shares { shares: collect(lanes, &order) },
@@ -448,12 +450,12 @@ fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> i
     }
 }
 
-fn collect(lanes: &[Lane], order: &Order) -> Vec<(u32, Share)> {
+fn collect(lanes: &[Lane], order: &FlowOrder) -> Vec<(u32, FlowShare)> {
     // Each flow gives up by itself before.
     let until_ns = order.to_ns + 2 * PATIENCE_NS;
     let share = |lane: &Lane| {
         let within = Duration::from_nanos(until_ns.saturating_sub(clock::now()));
-        let failed = |why: String| Share { failed: Some(why), ..Share::default() };
+        let failed = |why: String| FlowShare { failed: Some(why), ..FlowShare::default() };
         let share = match lane.share(within) {
             Some(Ok(share)) => share,
             Some(Err(stop)) => failed(stop.to_string()),

@@ -1,11 +1,11 @@
 //! Both ends on the loopback.
 
-use super::control::{self, Reply, Request};
-use super::flow::{Flow, Order, Share, Socket};
-use super::hello::{ANSWER, Answer, Hello, Role, Token, Verdict};
-use super::{ALL, Server};
+use super::control::{self, ControlRequest, Reply};
+use super::flow::{Flow, FlowOrder, FlowShare, Socket};
+use super::hello::{ANSWER, ConnectionRole, Hello, HelloAnswer, HelloVerdict, Token};
+use super::{ALL, ProbeServer};
 use crate::{Probe, ProbeError, ProbeSpec, prepare};
-use iotax_load::{Bound, SliceResult, SliceSpec, clock};
+use iotax_load::{SliceBound, SliceResult, SliceSpec, clock};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const MS: u64 = 1_000_000;
 
-fn server() -> Server {
-    Server::listen(HERE, None).unwrap()
+fn server() -> ProbeServer {
+    ProbeServer::listen(HERE, None).unwrap()
 }
 
-fn spec(text: &str, server: &Server) -> ProbeSpec {
+fn spec(text: &str, server: &ProbeServer) -> ProbeSpec {
     ProbeSpec { peer: Some(server.address()), token: Some(server.token()), ..ProbeSpec::parse(text).unwrap() }
 }
 
-fn client(text: &str, server: &Server) -> Box<dyn Probe> {
+fn client(text: &str, server: &ProbeServer) -> Box<dyn Probe> {
     prepare(&spec(text, server)).unwrap()
 }
 
@@ -33,7 +33,7 @@ fn refused(spec: &ProbeSpec) -> String {
 }
 
 fn of_ms(ms: u64) -> SliceSpec {
-    SliceSpec::now(Bound::Time { ns: ms * MS }, 30 * MS, false)
+    SliceSpec::now(SliceBound::Time { ns: ms * MS }, 30 * MS, false)
 }
 
 /// A slice; again where the machine was too busy with other tests to carry anything, or to wake up in time.
@@ -173,7 +173,7 @@ fn a_slice_begins_when_it_is_asked_to_and_one_that_comes_too_late_when_it_comes(
 #[test]
 fn what_does_not_fit_is_refused_with_its_reason() {
     let server = server();
-    let words = client("tcp", &server).slice(&SliceSpec::now(Bound::Bytes { bytes: 1 }, 0, false));
+    let words = client("tcp", &server).slice(&SliceSpec::now(SliceBound::Bytes { bytes: 1 }, 0, false));
     assert!(words.unwrap_err().to_string().contains("slices by time only"));
     let own = |text: &str| spec(text, &server);
     assert!(refused(&ProbeSpec { rate: Some(1), ..own("tcp") }).contains("for udp only"));
@@ -212,7 +212,7 @@ fn clients_do_not_meet_each_other() {
 #[test]
 fn one_that_listens_at_all_addresses_answers_at_the_one_that_was_asked() {
     for (all, own) in [("0.0.0.0", "127.0.0.3"), ("::", "::1")] {
-        let server = match Server::listen(all.parse().unwrap(), None) {
+        let server = match ProbeServer::listen(all.parse().unwrap(), None) {
             Err(_) if all == "::" => return println!("skipped: no IPv6 here"),
             server => server.unwrap(),
         };
@@ -225,16 +225,16 @@ fn one_that_listens_at_all_addresses_answers_at_the_one_that_was_asked() {
 }
 
 /// A connection that begins as a client's does, and its session.
-fn raw(server: &Server, role: Role, session: u64, token: &str) -> (TcpStream, Answer) {
+fn raw(server: &ProbeServer, role: ConnectionRole, session: u64, token: &str) -> (TcpStream, HelloAnswer) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let hello = Hello { role, token: token.parse().unwrap(), session, index: 0 };
     stream.write_all(&hello.encode()).unwrap();
     let mut answer = [0; ANSWER];
     stream.read_exact(&mut answer).unwrap();
-    (stream, Answer::decode(&answer).unwrap())
+    (stream, HelloAnswer::decode(&answer).unwrap())
 }
 
-fn still_serves(server: &Server) {
+fn still_serves(server: &ProbeServer) {
     assert!(measured(&mut client("rr", server), 200).read.ios > 0);
 }
 
@@ -271,7 +271,7 @@ fn datagrams_of_strangers_change_nothing() {
     let token = Token::random().unwrap();
     for index in 0..200 {
         stranger.send(&vec![0x55; 7 * index]).unwrap();
-        let hello = Hello { role: Role::Receive, token, session: index as u64, index: 0 };
+        let hello = Hello { role: ConnectionRole::Receive, token, session: index as u64, index: 0 };
         stranger.send(&hello.encode()).unwrap();
     }
     assert!(measured(&mut probe, 200).read.ios > 0);
@@ -287,14 +287,18 @@ fn each_refusal_has_its_words() {
         refused(&ProbeSpec { token: Some(other.clone()), ..spec("tcp", &server) })
             .contains("does not accept the token")
     );
-    assert_eq!(raw(&server, Role::Control, 0, &other).1.verdict, Verdict::WrongToken);
-    assert_eq!(raw(&server, Role::Send, 5, &server.token()).1.verdict, Verdict::Unknown, "no such session");
+    assert_eq!(raw(&server, ConnectionRole::Control, 0, &other).1.verdict, HelloVerdict::WrongToken);
+    assert_eq!(
+        raw(&server, ConnectionRole::Send, 5, &server.token()).1.verdict,
+        HelloVerdict::Unknown,
+        "no such session"
+    );
     // The next version, which may have a shorter hello.
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(b"iotaxnet\0\0\0\x02").unwrap();
     let mut answer = [0; ANSWER];
     stream.read_exact(&mut answer).unwrap();
-    assert_eq!(Answer::decode(&answer).unwrap().verdict, Verdict::OtherVersion);
+    assert_eq!(HelloAnswer::decode(&answer).unwrap().verdict, HelloVerdict::OtherVersion);
     assert!(ends(&stream));
 }
 
@@ -332,14 +336,14 @@ fn other_ends_that_are_none_are_named() {
 fn a_port_that_is_taken_and_an_address_of_another_are_named() {
     let first = server();
     let port = first.address().port();
-    let words = |bind, port| Server::listen(bind, port).err().unwrap().to_string();
+    let words = |bind, port| ProbeServer::listen(bind, port).err().unwrap().to_string();
     assert!(words(HERE, Some(port)).contains("the port is taken by another program; hint"));
     let udp = UdpSocket::bind((HERE, 0)).unwrap();
     assert!(words(HERE, Some(udp.local_addr().unwrap().port())).contains("is taken"), "UDP alone too");
     let far = words("192.0.2.250".parse().unwrap(), None);
     assert!(far.contains("it is not an address of this machine"), "{far}");
     drop(first);
-    Server::listen(HERE, Some(port)).unwrap();
+    ProbeServer::listen(HERE, Some(port)).unwrap();
 }
 
 #[test]
@@ -364,18 +368,18 @@ fn an_end_that_goes_in_a_slice_is_named_and_the_probe_stays_broken() {
 #[test]
 fn a_client_that_goes_in_a_slice_leaves_nothing_behind() {
     let server = server();
-    let (control, Answer { session, .. }) = raw(&server, Role::Control, 0, &server.token());
-    let (stream, answer) = raw(&server, Role::Receive, session, &server.token());
-    assert_eq!(answer.verdict, Verdict::Welcome);
+    let (control, HelloAnswer { session, .. }) = raw(&server, ConnectionRole::Control, 0, &server.token());
+    let (stream, answer) = raw(&server, ConnectionRole::Receive, session, &server.token());
+    assert_eq!(answer.verdict, HelloVerdict::Welcome);
     assert_eq!(
-        raw(&server, Role::Receive, session, &server.token()).1.verdict,
-        Verdict::Unknown,
+        raw(&server, ConnectionRole::Receive, session, &server.token()).1.verdict,
+        HelloVerdict::Unknown,
         "number 0 is there"
     );
     let now = clock::now();
     let (begin_ns, to_ns) = (now + MS, now + 500_000 * MS);
-    let order = Order { begin_ns, from_ns: begin_ns, to_ns, datagram_bytes: 64, ..Order::default() };
-    control::write(&control, &Request::Slice(order)).unwrap();
+    let order = FlowOrder { begin_ns, from_ns: begin_ns, to_ns, datagram_bytes: 64, ..FlowOrder::default() };
+    control::write(&control, &ControlRequest::Slice(order)).unwrap();
     (&stream).read_exact(&mut [0; 1000]).unwrap();
     drop((control, stream));
     still_serves(&server);
@@ -388,32 +392,38 @@ fn a_client_that_goes_in_a_slice_leaves_nothing_behind() {
 fn frames_that_are_none_end_the_session_and_slices_that_cannot_be_are_refused() {
     let server = server();
     for odd in [&b"\xff\xff\xff\xff"[..], b"\0\0\0\x02{}", b"\0\0\0\x03abc", b"\0\0\0\0"] {
-        let (control, _) = raw(&server, Role::Control, 0, &server.token());
+        let (control, _) = raw(&server, ConnectionRole::Control, 0, &server.token());
         (&control).write_all(odd).unwrap();
         assert!(ends(&control), "{odd:?}");
     }
-    let (control, _) = raw(&server, Role::Control, 0, &server.token());
+    let (control, _) = raw(&server, ConnectionRole::Control, 0, &server.token());
     let now = clock::now();
-    let good = Order { begin_ns: now, from_ns: now, to_ns: now + MS, datagram_bytes: 64, ..Order::default() };
-    let refusal = |order: Option<Order>| {
+    let good = FlowOrder {
+        begin_ns: now,
+        from_ns: now,
+        to_ns: now + MS,
+        datagram_bytes: 64,
+        ..FlowOrder::default()
+    };
+    let refusal = |order: Option<FlowOrder>| {
         if let Some(order) = order {
-            control::write(&control, &Request::Slice(order)).unwrap();
+            control::write(&control, &ControlRequest::Slice(order)).unwrap();
         }
-        control::write(&control, &Request::Collect).unwrap();
+        control::write(&control, &ControlRequest::Collect).unwrap();
         match control::read(&control).unwrap() {
             Reply::Refused { why } => why,
             other => format!("{other:?}"),
         }
     };
     assert_eq!(refusal(None), "no slice was ordered");
-    assert!(refusal(Some(Order { from_ns: 0, ..good })).contains("not in order"));
-    assert!(refusal(Some(Order { to_ns: u64::MAX, ..good })).contains("ten minutes"));
-    assert!(refusal(Some(Order { datagram_bytes: 65_000, ..good })).contains("size of datagrams"));
-    assert!(refusal(Some(Order { round_trip_ns: u64::MAX, ..good })).contains("round trip"));
-    assert!(refusal(Some(Order { course_ns: Some(0), ..good })).contains("1024 steps"));
+    assert!(refusal(Some(FlowOrder { from_ns: 0, ..good })).contains("not in order"));
+    assert!(refusal(Some(FlowOrder { to_ns: u64::MAX, ..good })).contains("ten minutes"));
+    assert!(refusal(Some(FlowOrder { datagram_bytes: 65_000, ..good })).contains("size of datagrams"));
+    assert!(refusal(Some(FlowOrder { round_trip_ns: u64::MAX, ..good })).contains("round trip"));
+    assert!(refusal(Some(FlowOrder { course_ns: Some(0), ..good })).contains("1024 steps"));
     assert_eq!(refusal(Some(good)), "Shares { shares: [] }");
-    control::write(&control, &Request::Slice(good)).unwrap();
-    control::write(&control, &Request::Slice(good)).unwrap();
+    control::write(&control, &ControlRequest::Slice(good)).unwrap();
+    control::write(&control, &ControlRequest::Slice(good)).unwrap();
     assert!(ends(&control), "a slice in a slice");
     still_serves(&server);
 }
@@ -430,26 +440,27 @@ fn a_server_has_room_for_so_many_sessions_and_flows() {
     while prepare(&many(1)).is_err() {
         assert!(since.elapsed() < Duration::from_secs(20), "what has ended makes room");
     }
-    let sessions: Vec<_> = (0..64).map(|_| raw(&server, Role::Control, 0, &server.token())).collect();
-    assert!(sessions.iter().any(|(_, answer)| answer.verdict == Verdict::Welcome));
+    let sessions: Vec<_> =
+        (0..64).map(|_| raw(&server, ConnectionRole::Control, 0, &server.token())).collect();
+    assert!(sessions.iter().any(|(_, answer)| answer.verdict == HelloVerdict::Welcome));
     assert!(refused(&many(1)).contains("no room for more clients"));
 }
 
 /// An order that begins soon.
-fn soon(window_ms: u64) -> Order {
+fn soon(window_ms: u64) -> FlowOrder {
     let begin_ns = clock::now() + 5 * MS;
     let from_ns = begin_ns + 20 * MS;
-    Order {
+    FlowOrder {
         slice: 1,
         begin_ns,
         from_ns,
         to_ns: from_ns + window_ms * MS,
         datagram_bytes: 64,
-        ..Order::default()
+        ..FlowOrder::default()
     }
 }
 
-fn flow(socket: Socket, role: Role, is_server: bool) -> Flow {
+fn flow(socket: Socket, role: ConnectionRole, is_server: bool) -> Flow {
     Flow::new(socket, role, is_server, 77, Arc::new(AtomicBool::new(false))).unwrap()
 }
 
@@ -459,8 +470,10 @@ fn a_stream_is_quiet_after_a_slice_and_all_that_was_sent_has_arrived() {
     let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (far, _) = listener.accept().unwrap();
     let watch = far.try_clone().unwrap();
-    let (mut sends, mut receives) =
-        (flow(Socket::Stream(near), Role::Send, false), flow(Socket::Stream(far), Role::Send, true));
+    let (mut sends, mut receives) = (
+        flow(Socket::Stream(near), ConnectionRole::Send, false),
+        flow(Socket::Stream(far), ConnectionRole::Send, true),
+    );
     for _ in 0..5 {
         let order = soon(10);
         let (arrived, sent) = thread::scope(|scope| {
@@ -518,13 +531,13 @@ fn pair() -> (UdpSocket, UdpSocket) {
 #[test]
 fn lost_doubled_and_overtaken_datagrams_are_counted() {
     let ((near, in_between), (out, far)) = (pair(), pair());
-    let mut sends = flow(Socket::Datagram(near), Role::Send, false);
-    let mut receives = flow(Socket::Datagram(far), Role::Send, true);
-    let order = Order { rate: Some(64 * 1000), ..soon(100) };
+    let mut sends = flow(Socket::Datagram(near), ConnectionRole::Send, false);
+    let mut receives = flow(Socket::Datagram(far), ConnectionRole::Send, true);
+    let order = FlowOrder { rate: Some(64 * 1000), ..soon(100) };
     let (sent, arrived, bad) = thread::scope(|scope| {
         let sent = scope.spawn(|| sends.run(&order).unwrap());
         let bad = scope.spawn(|| bad_path(&in_between, &out));
-        let arrived: Share = receives.run(&order).unwrap();
+        let arrived: FlowShare = receives.run(&order).unwrap();
         (sent.join().unwrap(), arrived, bad.join().unwrap())
     });
     let (dropped, doubled, swapped) = bad;

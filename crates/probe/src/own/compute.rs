@@ -2,7 +2,7 @@
 //! of their own, so that a rate tells about the same.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
-use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
+use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Histogram;
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use std::hint::black_box;
 pub(super) static INTEGER: Definition = Definition {
     name: "integer",
     argument: Argument::None,
-    unit: Unit::Count("passes"),
+    unit: ProbeUnit::Count("passes"),
     subject: "integer work",
     about: "Copies a record, compares two texts of 30 letters, and stores into a table of 50 x 50 numbers.",
     relative: "UnixBench dhry2reg, which runs 10 s and more in one piece",
@@ -24,7 +24,7 @@ pub(super) static INTEGER: Definition = Definition {
 pub(super) static FLOAT: Definition = Definition {
     name: "float",
     argument: Argument::None,
-    unit: Unit::Count("passes"),
+    unit: ProbeUnit::Count("passes"),
     subject: "floating-point work",
     about: "Adds and multiplies four numbers, then takes two arc tangents of sines and cosines and a root of an exponential.",
     relative: "UnixBench whetstone-double, which runs 10 s and more in one piece",
@@ -38,7 +38,7 @@ const TEXT: [u8; 31] = *b"A RECORD WITH A TEXT, THE FIRST";
 const SIDE: usize = 50;
 
 #[derive(Clone)]
-struct Record {
+struct ComputeRecord {
     kind: u32,
     number: i32,
     text: [u8; 31],
@@ -47,14 +47,14 @@ struct Record {
 /// On pages of its own: where its parts lie in a page would change the rate by some percent.
 #[repr(align(4096))]
 struct Integer {
-    first: Record,
-    second: Record,
+    first: ComputeRecord,
+    second: ComputeRecord,
     table: [[i32; SIDE]; SIDE],
     pass: usize,
 }
 
 fn integer(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
-    let record = Record { kind: 1, number: 1, text: TEXT };
+    let record = ComputeRecord { kind: 1, number: 1, text: TEXT };
     Ok(Box::new(Integer { first: record.clone(), second: record, table: [[0; SIDE]; SIDE], pass: 0 }))
 }
 

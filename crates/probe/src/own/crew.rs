@@ -3,9 +3,9 @@
 //! crosses an end of the window counts by the share of its time inside.
 
 use super::{Make, Work};
-use crate::{Probe, ProbeError, ProbeSpec, Unit};
-use iotax_load::cpu::Cpu;
-use iotax_load::{Bound, Direction, Histogram, SliceResult, SliceSpec, clock};
+use crate::{Probe, ProbeError, ProbeSpec, ProbeUnit};
+use iotax_load::cpu::ThreadCpu;
+use iotax_load::{Direction, Histogram, SliceBound, SliceResult, SliceSpec, clock};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,13 +21,13 @@ const LEAD_NS: u64 = 300_000;
 
 /// A request to a thread for one slice.
 #[derive(Clone, Copy)]
-struct Run {
+struct CrewRun {
     begin_ns: u64,
     discard_ns: u64,
     window_ns: u64,
 }
 
-impl Run {
+impl CrewRun {
     /// Returns the window of a thread that woke at `woke_ns`. A thread that is late by at most half
     /// of the discarded start catches up.
     fn window(&self, woke_ns: u64) -> Range<u64> {
@@ -38,37 +38,37 @@ impl Run {
 }
 
 /// What a thread did.
-struct Share {
+struct CrewShare {
     start_ns: u64,
     units: f64,
     discarded: f64,
     times: Histogram,
-    cpu: Cpu,
+    cpu: ThreadCpu,
 }
 
-struct Member {
-    orders: Sender<Run>,
-    shares: Receiver<Result<Share, ProbeError>>,
+struct ProbeThread {
+    orders: Sender<CrewRun>,
+    shares: Receiver<Result<CrewShare, ProbeError>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// All threads of a probe.
-pub(super) struct Crew {
+pub(super) struct ProbeCrew {
     spec: ProbeSpec,
     bytes: u64,
-    members: Vec<Member>,
+    members: Vec<ProbeThread>,
 }
 
-impl Crew {
+impl ProbeCrew {
     /// Starts them, and waits until all are ready.
     ///
     /// # Errors
     /// When one cannot sit where it should, or its work cannot be made.
-    pub(super) fn start(spec: &ProbeSpec, make: Make) -> Result<Crew, ProbeError> {
+    pub(super) fn start(spec: &ProbeSpec, make: Make) -> Result<ProbeCrew, ProbeError> {
         let cpus = seats(spec)?;
-        let mut crew = Crew { spec: spec.clone(), bytes: 0, members: Vec::new() };
+        let mut crew = ProbeCrew { spec: spec.clone(), bytes: 0, members: Vec::new() };
         for thread in 0..spec.numjobs.max(1) as usize {
-            let (member, ready) = Member::start(spec, cpus[thread % cpus.len()], make)?;
+            let (member, ready) = ProbeThread::start(spec, cpus[thread % cpus.len()], make)?;
             crew.members.push(member);
             crew.bytes = ready.recv_timeout(PATIENCE).map_err(|_| gone())??;
         }
@@ -76,7 +76,7 @@ impl Crew {
     }
 
     /// All do it at once.
-    fn all(&self, order: Run, limit: Duration) -> Result<Vec<Share>, ProbeError> {
+    fn all(&self, order: CrewRun, limit: Duration) -> Result<Vec<CrewShare>, ProbeError> {
         for member in &self.members {
             member.orders.send(order).map_err(|_| gone())?;
         }
@@ -104,14 +104,14 @@ fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
     }
 }
 
-impl Member {
+impl ProbeThread {
     /// Starts one; the receiver gets the bytes of a unit when its work is made.
     fn start(
         spec: &ProbeSpec,
         cpu: u32,
         make: Make,
-    ) -> Result<(Member, Receiver<Result<u64, ProbeError>>), ProbeError> {
-        let (orders, asked) = channel::<Run>();
+    ) -> Result<(ProbeThread, Receiver<Result<u64, ProbeError>>), ProbeError> {
+        let (orders, asked) = channel::<CrewRun>();
         let (answer, shares) = channel();
         let (tell, ready) = channel();
         let spec = spec.clone();
@@ -143,13 +143,13 @@ impl Member {
         };
         let thread = std::thread::Builder::new().name("probe".into()).spawn(body);
         let thread = thread.map_err(|error| super::refused("start a thread", error))?;
-        Ok((Member { orders, shares, thread: Some(thread) }, ready))
+        Ok((ProbeThread { orders, shares, thread: Some(thread) }, ready))
     }
 }
 
-impl Drop for Crew {
+impl Drop for ProbeCrew {
     fn drop(&mut self) {
-        for Member { orders, shares, thread } in self.members.drain(..) {
+        for ProbeThread { orders, shares, thread } in self.members.drain(..) {
             drop((orders, shares));
             // One that panicked has said so.
             let _ = thread.map(JoinHandle::join);
@@ -179,10 +179,10 @@ fn calibrated(work: &mut dyn Work) -> Result<u64, ProbeError> {
     Ok(units)
 }
 
-fn slice(work: &mut dyn Work, batch: u64, run: Run) -> Result<Share, ProbeError> {
+fn slice(work: &mut dyn Work, batch: u64, run: CrewRun) -> Result<CrewShare, ProbeError> {
     let (mut times, mut unused) = (Histogram::new(), Histogram::new());
     clock::wait_until(run.begin_ns);
-    let (cpu, mut before) = (Cpu::of_thread(), clock::now());
+    let (cpu, mut before) = (ThreadCpu::of_thread(), clock::now());
     let window = run.window(before);
     let (mut units, mut discarded) = (0.0, 0.0);
     while before < window.end {
@@ -194,7 +194,7 @@ fn slice(work: &mut dyn Work, batch: u64, run: Run) -> Result<Share, ProbeError>
         (units, discarded) = (units + inside, discarded + counted - inside);
         before = now;
     }
-    Ok(Share { start_ns: window.start, units, discarded, times, cpu: Cpu::of_thread().since(cpu) })
+    Ok(CrewShare { start_ns: window.start, units, discarded, times, cpu: ThreadCpu::of_thread().since(cpu) })
 }
 
 /// Returns the share of a batch's time that lies in the window.
@@ -213,21 +213,21 @@ fn whole_units(units: f64, window_ns: u64) -> (u64, u64) {
     (whole as u64, (window_ns as f64 * whole / units).round() as u64)
 }
 
-impl Probe for Crew {
+impl Probe for ProbeCrew {
     fn name(&self) -> String {
         self.spec.to_string()
     }
 
     /// The window is that of the last thread to begin, except for a fraction of a unit.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
-        let Bound::Time { ns: window_ns } = spec.bound else {
+        let SliceBound::Time { ns: window_ns } = spec.bound else {
             return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
         };
         let begin_ns = spec.begin_ns.unwrap_or(clock::now() + LEAD_NS);
-        let run = Run { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
+        let run = CrewRun { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
         let limit = Duration::from_nanos(spec.min_discard_ns + window_ns) + PATIENCE;
         let shares = self.all(run, limit)?;
-        let sum = |of: fn(&Share) -> f64| shares.iter().map(of).sum::<f64>();
+        let sum = |of: fn(&CrewShare) -> f64| shares.iter().map(of).sum::<f64>();
         let (ios, window_ns) = whole_units(sum(|share| share.units), window_ns);
         let mut result = SliceResult {
             window_start_ns: shares.iter().map(|share| share.start_ns).max().unwrap_or(begin_ns),
@@ -243,7 +243,7 @@ impl Probe for Crew {
             result.cpu_system_ns += share.cpu.system_ns;
         }
         // Each recorded time is a unit, even if it crosses an end of the window.
-        if matches!(self.spec.unit(), Ok(Unit::Time(_))) {
+        if matches!(self.spec.unit(), Ok(ProbeUnit::Time(_))) {
             result.read.ios = result.read.latency.count();
         }
         Ok(result)
@@ -277,8 +277,8 @@ mod tests {
         }
     }
 
-    fn crew(make: Make) -> Crew {
-        Crew::start(&ProbeSpec::parse("integer").unwrap(), make).unwrap()
+    fn crew(make: Make) -> ProbeCrew {
+        ProbeCrew::start(&ProbeSpec::parse("integer").unwrap(), make).unwrap()
     }
 
     /// Returns how often work is set up for three slices.
@@ -286,7 +286,7 @@ mod tests {
         let before = MADE.load(Ordering::Relaxed);
         let mut crew = crew(make);
         for _ in 0..3 {
-            crew.slice(&SliceSpec::now(Bound::Time { ns: 2_000_000 }, 0, false)).unwrap();
+            crew.slice(&SliceSpec::now(SliceBound::Time { ns: 2_000_000 }, 0, false)).unwrap();
         }
         MADE.load(Ordering::Relaxed) - before
     }
@@ -312,7 +312,7 @@ mod tests {
         let (discard_ns, window_ns) = (600_000_000, 50_300_000);
         for _ in 0..2 {
             let begin_ns = clock::now() + 3_000_000;
-            let spec = SliceSpec::now(Bound::Time { ns: window_ns }, discard_ns, false);
+            let spec = SliceSpec::now(SliceBound::Time { ns: window_ns }, discard_ns, false);
             let result = crew.slice(&SliceSpec { begin_ns: Some(begin_ns), ..spec }).unwrap();
             assert_eq!(result.window_start_ns, begin_ns + discard_ns);
             let unit_ns = result.window_ns / result.read.ios;
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn who_is_late_by_half_of_the_start_catches_up_and_others_begin_when_they_wake() {
-        let run = Run { begin_ns: 1000, discard_ns: 100, window_ns: 500 };
+        let run = CrewRun { begin_ns: 1000, discard_ns: 100, window_ns: 500 };
         assert_eq!(run.window(900), 1100..1600);
         assert_eq!(run.window(1050), 1100..1600);
         assert_eq!(run.window(1051), 1151..1651);

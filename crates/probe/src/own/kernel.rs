@@ -2,7 +2,7 @@
 
 use super::small::Small;
 use super::{SHORTEST_SLICE_NS, Work, prepare, refused};
-use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
+use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, clock};
 use std::fs::File;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 pub(super) static SYSCALL: Definition = Definition {
     name: "syscall",
     argument: Argument::None,
-    unit: Unit::Count("call groups"),
+    unit: ProbeUnit::Count("call groups"),
     subject: "system calls",
     about: "Calls dup, close, getpid, getuid and getppid, one after the other.",
     relative: "UnixBench syscall, with umask in place of getppid, which would change iotax's own",
@@ -26,7 +26,7 @@ pub(super) static SYSCALL: Definition = Definition {
 pub(super) static PIPE: Definition = Definition {
     name: "pipe",
     argument: Argument::None,
-    unit: Unit::Count("transfers"),
+    unit: ProbeUnit::Count("transfers"),
     subject: "pipe throughput",
     about: "Writes 512 bytes into a pipe and reads them back, in one process.",
     relative: "UnixBench pipe",
@@ -40,7 +40,7 @@ pub(super) static PIPE: Definition = Definition {
 pub(super) static SWITCH: Definition = Definition {
     name: "switch",
     argument: Argument::None,
-    unit: Unit::Count("round trips"),
+    unit: ProbeUnit::Count("round trips"),
     subject: "context switches",
     about: "Sends 4 bytes to another process on the same processor and back: two switches.",
     relative: "UnixBench context1; not pinned, one processor or two decide the figure",
@@ -54,7 +54,7 @@ pub(super) static SWITCH: Definition = Definition {
 pub(super) static FORK: Definition = Definition {
     name: "fork",
     argument: Argument::None,
-    unit: Unit::Count("processes"),
+    unit: ProbeUnit::Count("processes"),
     subject: "process creation",
     about: "Forks a process that has little memory, and waits until the child has ended.",
     relative: "UnixBench spawn, which forks a larger process",
@@ -68,7 +68,7 @@ pub(super) static FORK: Definition = Definition {
 pub(super) static EXEC: Definition = Definition {
     name: "exec",
     argument: Argument::None,
-    unit: Unit::Count("programs"),
+    unit: ProbeUnit::Count("programs"),
     subject: "programs started",
     about: "Forks a process, starts a program without libraries in the child, and waits until it has ended.",
     relative: "UnixBench execl, which starts a program with libraries, and forks none",

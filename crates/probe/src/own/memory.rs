@@ -4,7 +4,7 @@
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
 use crate::spec::MOST_BYTES;
-use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
+use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, Random};
 use iotax_sys::pages::{HUGE, ask_for_huge};
 use iotax_units::MIB;
@@ -20,7 +20,7 @@ const _: () = assert!(MOST_BYTES <= LINE << 31);
 pub(super) static COPY: Definition = Definition {
     name: "copy",
     argument: Argument::Bytes { default: 128 * MIB, least: 4096 },
-    unit: Unit::Bytes,
+    unit: ProbeUnit::Bytes,
     subject: "memory copy",
     about: "Copies a buffer of the given size to another with memcpy.",
     relative: "mbw MEMCPY, called DUMB before mbw 1.4; it reports single copies",
@@ -34,7 +34,7 @@ pub(super) static COPY: Definition = Definition {
 pub(super) static CHASE: Definition = Definition {
     name: "chase",
     argument: Argument::Bytes { default: 256 * MIB, least: 4096 },
-    unit: Unit::Count("loads"),
+    unit: ProbeUnit::Count("loads"),
     subject: "dependent memory loads",
     about: "Follows a chain through all cache lines of a buffer of the given size in random order: each load waits for the one before.",
     relative: "lmbench lat_mem_rd, which no Debian package has",
@@ -127,12 +127,12 @@ impl Work for Copy {
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line {
+struct CacheLine {
     next: u32,
 }
 
 struct Chase {
-    lines: Held<Line>,
+    lines: Held<CacheLine>,
     at: u32,
 }
 
@@ -140,7 +140,7 @@ impl Chase {
     /// One circle through all lines (Sattolo): each line is put behind one that came before it.
     fn new(spec: &ProbeSpec) -> Result<Chase, ProbeError> {
         let many = size(spec) / LINE;
-        let mut held = Held::new(spec, many, Line { next: 0 })?;
+        let mut held = Held::new(spec, many, CacheLine { next: 0 })?;
         let lines = held.all_mut();
         (0..many).for_each(|at| lines[at as usize].next = at as u32);
         let mut random = Random::new(1, many);

@@ -59,7 +59,7 @@ type Make = fn(&ProbeSpec) -> Result<Box<dyn Work>, ProbeError>;
 
 /// Starts the threads of a probe.
 fn prepare(spec: &ProbeSpec, make: Make) -> Result<Box<dyn Probe>, ProbeError> {
-    Ok(Box::new(crew::Crew::start(spec, make)?))
+    Ok(Box::new(crew::ProbeCrew::start(spec, make)?))
 }
 
 /// What the system refused.

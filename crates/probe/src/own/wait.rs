@@ -1,7 +1,7 @@
 //! Time that passes unasked: how late a sleeper wakes, and for how long a busy thread stands still. Both are histograms first.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
-use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
+use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, clock};
 
 /// A gap between two readings of the clock that is this long is no reading of the clock.
@@ -11,7 +11,7 @@ const STALL_NS: u64 = 5_000;
 pub(super) static WAKEUP: Definition = Definition {
     name: "wakeup",
     argument: Argument::Time { default_ns: 500_000 },
-    unit: Unit::Time("wake-ups"),
+    unit: ProbeUnit::Time("wake-ups"),
     subject: "wake-up latency",
     about: "Sleeps for the given time and records how late it wakes.",
     relative: "cyclictest, and stress-ng cyclic, under the scheduler's usual policy",
@@ -25,7 +25,7 @@ pub(super) static WAKEUP: Definition = Definition {
 pub(super) static STALL: Definition = Definition {
     name: "stall",
     argument: Argument::None,
-    unit: Unit::Count("undisturbed us"),
+    unit: ProbeUnit::Count("undisturbed us"),
     subject: "undisturbed time",
     about: "Reads the clock without a pause, counts the microseconds outside of gaps of 5 us and more, and records these gaps: interrupts, other processes, a virtual processor that the host does not run.",
     relative: "the kernel's osnoise tracer, which needs root",

@@ -1,8 +1,10 @@
 //! iperf3: the client's end, read from its JSON.
 
-use super::visit::{self, Asked, Printed, Reading, Tool, ask, bytes, last_words, ns, version_behind};
-use crate::net::{Exchange, Way};
-use crate::{Argument, Definition, ProbeSpec, Unit};
+use super::visit::{
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, bytes, last_words, ns, version_behind,
+};
+use crate::net::{Exchange, ExchangeDirection};
+use crate::{Argument, Definition, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -14,12 +16,16 @@ const CONNECTS_WITHIN_MS: &str = "5000";
 pub(super) const DEFINITION: Definition = Definition {
     name: "iperf3",
     argument: Argument::Test(&[
-        ("tcp", Unit::Bytes, "from here to the other end"),
-        ("reverse", Unit::Bytes, "TCP from the other end to here"),
-        ("bidir", Unit::Bytes, "TCP both ways at once: to the other end, and back as the other direction"),
-        ("udp", Unit::Bytes, "datagrams sent to the other end as fast as possible: those that arrive"),
+        ("tcp", ProbeUnit::Bytes, "from here to the other end"),
+        ("reverse", ProbeUnit::Bytes, "TCP from the other end to here"),
+        (
+            "bidir",
+            ProbeUnit::Bytes,
+            "TCP both ways at once: to the other end, and back as the other direction",
+        ),
+        ("udp", ProbeUnit::Bytes, "datagrams sent to the other end as fast as possible: those that arrive"),
     ]),
-    unit: Unit::Bytes,
+    unit: ProbeUnit::Bytes,
     subject: "iperf3's stream",
     about: "Sends to the other end and counts what arrives there. Up to version 3.15 all its streams share one thread.",
     relative: "tcp, in slices",
@@ -65,7 +71,7 @@ pub(super) fn server(_: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
     ["iperf3", "-s", "-B", &address, "-p", &port].map(str::to_owned).into()
 }
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let json: Value = serde_json::from_str(&printed.stdout).map_err(|error| {
         format!("the output is not JSON ({error}); its last line: {}", last_words(printed))
     })?;
@@ -82,7 +88,7 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
         _ => Direction::default(),
     };
     let exchange = Some(exchange(&json, ns)?);
-    Ok(Reading { ns, read, write, exchange, ..Reading::default() })
+    Ok(ToolReading { ns, read, write, exchange, ..ToolReading::default() })
 }
 
 /// What was lost or sent again, and the server's CPU time.
@@ -98,7 +104,7 @@ fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
         Ok::<u64, String>((percent.max(0.0) / 100.0 * ns as f64) as u64)
     };
     Ok(Exchange {
-        to_peer: Some(Way { sent, lost, retransmits, ..Way::default() }),
+        to_peer: Some(ExchangeDirection { sent, lost, retransmits, ..ExchangeDirection::default() }),
         peer_cpu_user_ns: cpu_ns("user")?,
         peer_cpu_system_ns: cpu_ns("system")?,
         ..Exchange::default()
@@ -106,7 +112,7 @@ fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
 }
 
 /// Time and amount of one of its sums.
-fn received(json: &Value, sum: &str, asked: &Asked) -> Result<(u64, Direction), String> {
+fn received(json: &Value, sum: &str, asked: &ToolRequest) -> Result<(u64, Direction), String> {
     let sum_of = json.pointer(&format!("/end/{sum}")).ok_or_else(|| format!("no \"{sum}\" at its end"))?;
     let figure = |key: &str| {
         let number = sum_of.get(key).and_then(Value::as_f64).filter(|number| *number >= 0.0);
@@ -132,7 +138,7 @@ mod tests {
     const BIDIR: &str = include_str!("samples/iperf3-3.12-bidir.json");
     const UDP: &str = include_str!("samples/iperf3-3.12-udp.json");
 
-    fn way(reading: &Reading) -> Way {
+    fn way(reading: &ToolReading) -> ExchangeDirection {
         reading.exchange.clone().unwrap().to_peer.unwrap()
     }
 

@@ -4,9 +4,9 @@
 //! calls MEMCPY is its loop, and DUMB is memcpy (`worker` and `printout` of its mbw.c; twice as fast here).
 
 use super::visit::{
-    self, Asked, Printed, Reading, Tool, ask, ns, number, shown, version_behind, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, ns, number, shown, version_behind, whole_number,
 };
-use crate::{Argument, Definition, ProbeError, Unit};
+use crate::{Argument, Definition, ProbeError, ProbeUnit};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,17 +20,21 @@ pub(super) const DEFINITION: Definition = Definition {
     argument: Argument::Test(&[
         (
             "memcpy",
-            Unit::Bytes,
+            ProbeUnit::Bytes,
             "the row MEMCPY: memcpy over the whole array; before mbw 1.4 a loop that copies 8 bytes at a time",
         ),
-        ("dumb", Unit::Bytes, "the row DUMB: a loop that copies 8 bytes at a time; before mbw 1.4 memcpy"),
+        (
+            "dumb",
+            ProbeUnit::Bytes,
+            "the row DUMB: a loop that copies 8 bytes at a time; before mbw 1.4 memcpy",
+        ),
         (
             "mcblock",
-            Unit::Bytes,
+            ProbeUnit::Bytes,
             "memcpy of the same 256 KiB to one place after the other: the source stays in a cache",
         ),
     ]),
-    unit: Unit::Bytes,
+    unit: ProbeUnit::Bytes,
     subject: "mbw's copies",
     about: "Copies an array of 128 MiB to another and counts bytes copied, half of what memory moves. If the arrays fit a cache, the \
             figure is the cache's.",
@@ -67,8 +71,8 @@ fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     Ok(Some(upstream.to_owned()).filter(|text| text.starts_with(|sign: char| sign.is_ascii_digit())))
 }
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
-    let mut reading = Reading::default();
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
+    let mut reading = ToolReading::default();
     let mut average = false;
     for line in printed.stdout.lines().filter(|line| line.contains("Method:")) {
         let fields: Vec<&str> = line.split_whitespace().collect();

@@ -16,9 +16,9 @@ mod sysbench;
 mod unixbench;
 mod visit;
 
-pub use served::Served;
+pub use served::ServedTool;
 
-use crate::{Definition, ProbeSpec, Unit};
+use crate::{Definition, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
 
 /// All of them.
@@ -35,10 +35,10 @@ pub const ALL: &[&Definition] = &[
 ];
 
 /// The arguments of the other end, program first.
-type Server = fn(&ProbeSpec, SocketAddr) -> Vec<String>;
+type ServerCommand = fn(&ProbeSpec, SocketAddr) -> Vec<String>;
 
 /// Those that have another end.
-const SERVERS: &[(&Definition, Server)] =
+const SERVERS: &[(&Definition, ServerCommand)] =
     &[(&iperf3::DEFINITION, iperf3::server), (&sockperf::DEFINITION, sockperf::server)];
 
 /// The command of a tool's other end, which listens there until it is ended; `None`: it has none.
@@ -49,7 +49,7 @@ pub fn server(spec: &ProbeSpec, listen: SocketAddr) -> Option<Vec<String>> {
 
 /// What tools and people take for the figure of several runs, side by side: the best alone says what a machine does in luck.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct RunSpread {
     /// The highest rate, the shortest time.
     pub best: f64,
     /// The middle one, the mean of two.
@@ -58,9 +58,9 @@ pub struct Spread {
     pub mean: f64,
 }
 
-impl Spread {
+impl RunSpread {
     /// Of the figures of slices; `None` of none, and where one is no number.
-    pub fn of(unit: Unit, figures: &[f64]) -> Option<Spread> {
+    pub fn of(unit: ProbeUnit, figures: &[f64]) -> Option<RunSpread> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (lowest, highest) = (*sorted.first()?, *sorted.last()?);
@@ -72,8 +72,8 @@ impl Spread {
             0 => (sorted[middle - 1] + sorted[middle]) / 2.0,
             _ => sorted[middle],
         };
-        let best = if matches!(unit, Unit::Time(_)) { lowest } else { highest };
-        Some(Spread { best, median, mean: sorted.iter().sum::<f64>() / sorted.len() as f64 })
+        let best = if matches!(unit, ProbeUnit::Time(_)) { lowest } else { highest };
+        Some(RunSpread { best, median, mean: sorted.iter().sum::<f64>() / sorted.len() as f64 })
     }
 }
 
@@ -81,7 +81,7 @@ impl Spread {
 mod tests {
     use super::*;
     use crate::{Argument, Probe, ProbeError, prepare};
-    use iotax_load::{Bound, SliceResult, SliceSpec};
+    use iotax_load::{SliceBound, SliceResult, SliceSpec};
     use std::net::{Ipv4Addr, TcpListener};
     use std::process::{Child, Command, Stdio};
     use std::time::Duration;
@@ -106,7 +106,7 @@ mod tests {
             }
             probe => {
                 let mut probe = probe.unwrap();
-                let result = probe.slice(&SliceSpec::now(Bound::Time { ns: 1_000_000_000 }, 0, false));
+                let result = probe.slice(&SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, 0, false));
                 Some((probe, result))
             }
         }
@@ -158,18 +158,18 @@ mod tests {
 
     #[test]
     fn best_median_and_mean_are_three_figures() {
-        let of = |figures| Spread::of(Unit::Count("loops"), figures);
-        assert_eq!(of(&[4.0, 1.0, 10.0]), Some(Spread { best: 10.0, median: 4.0, mean: 5.0 }));
-        assert_eq!(of(&[4.0, 1.0, 10.0, 5.0]), Some(Spread { best: 10.0, median: 4.5, mean: 5.0 }));
-        assert_eq!(of(&[7.0]), Some(Spread { best: 7.0, median: 7.0, mean: 7.0 }));
+        let of = |figures| RunSpread::of(ProbeUnit::Count("loops"), figures);
+        assert_eq!(of(&[4.0, 1.0, 10.0]), Some(RunSpread { best: 10.0, median: 4.0, mean: 5.0 }));
+        assert_eq!(of(&[4.0, 1.0, 10.0, 5.0]), Some(RunSpread { best: 10.0, median: 4.5, mean: 5.0 }));
+        assert_eq!(of(&[7.0]), Some(RunSpread { best: 7.0, median: 7.0, mean: 7.0 }));
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[1.0, f64::NAN]), None);
     }
 
     #[test]
     fn the_best_time_is_the_shortest() {
-        let spread = Spread::of(Unit::Time("a round trip"), &[4.0, 1.0, 10.0]);
-        assert_eq!(spread, Some(Spread { best: 1.0, median: 4.0, mean: 5.0 }));
+        let spread = RunSpread::of(ProbeUnit::Time("a round trip"), &[4.0, 1.0, 10.0]);
+        assert_eq!(spread, Some(RunSpread { best: 1.0, median: 4.0, mean: 5.0 }));
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
                 assert_eq!(spec.unit().unwrap(), *unit);
             }
         }
-        assert_eq!(ProbeSpec::parse("sysbench(memory)").unwrap().unit().unwrap(), Unit::Bytes);
+        assert_eq!(ProbeSpec::parse("sysbench(memory)").unwrap().unit().unwrap(), ProbeUnit::Bytes);
     }
 
     #[test]

@@ -2,27 +2,27 @@
 //! error; `+F` lines on standard output end a whole run.
 
 use super::visit::{
-    self, Asked, Printed, Reading, Tool, ask, last_words, ns, number, shown, units, version_behind,
-    whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown, units,
+    version_behind, whole_number,
 };
-use crate::{Argument, Definition, Unit};
+use crate::{Argument, Definition, ProbeUnit};
 use iotax_load::Direction;
 use std::time::Duration;
 
 const BLOCK: u64 = 16_384;
-const SIGNATURES: Unit = Unit::Count("signatures");
+const SIGNATURES: ProbeUnit = ProbeUnit::Count("signatures");
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "openssl",
     argument: Argument::Test(&[
-        ("aes-256-gcm", Unit::Bytes, "encryption with AES in hardware where the processor has it"),
-        ("aes-128-gcm", Unit::Bytes, "the same with shorter keys"),
-        ("chacha20-poly1305", Unit::Bytes, "encryption in vector units"),
-        ("sha256", Unit::Bytes, "a digest"),
+        ("aes-256-gcm", ProbeUnit::Bytes, "encryption with AES in hardware where the processor has it"),
+        ("aes-128-gcm", ProbeUnit::Bytes, "the same with shorter keys"),
+        ("chacha20-poly1305", ProbeUnit::Bytes, "encryption in vector units"),
+        ("sha256", ProbeUnit::Bytes, "a digest"),
         ("rsa2048", SIGNATURES, "signatures"),
         ("ecdsap256", SIGNATURES, "signatures"),
     ]),
-    unit: Unit::Bytes,
+    unit: ProbeUnit::Bytes,
     subject: "OpenSSL's work",
     about: "Encrypts, digests or signs in memory of its own, by wall time: bytes of one cipher, not of a disk or a network. OpenSSL's \
             own default is CPU time, which hides what a host takes away. Versions differ in their code for a processor.",
@@ -65,7 +65,7 @@ fn signs(test: &str) -> Option<[&'static str; 3]> {
     }
 }
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let (test, workers) = (asked.test(), asked.spec.numjobs.max(1) as usize);
     if !printed.stdout.lines().any(|line| line.starts_with("+F")) {
         return Err(format!("no line \"+F\" at its end; its last line: {}", last_words(printed)));
@@ -81,19 +81,19 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
         None => {
             let (ns, blocks) = over_one_time(&of("+R", test)?);
             let read = Direction { ios: blocks, bytes: blocks * BLOCK, ..Direction::default() };
-            Ok(Reading { ns, read, ..Reading::default() })
+            Ok(ToolReading { ns, read, ..ToolReading::default() })
         }
         Some([signing, verifying, bits]) => {
             let (ns, signed) = over_one_time(&of(signing, bits)?);
             // Its program verifies too, which is another work: a sum of both would tell of neither.
             of(verifying, bits)?;
-            Ok(Reading { ns, read: units(signed), ..Reading::default() })
+            Ok(ToolReading { ns, read: units(signed), ..ToolReading::default() })
         }
     }
 }
 
 /// (count, nanoseconds) of each worker: `+R:255811:AES-256-GCM:0.980000`.
-fn lines(printed: &Printed, kind: &str, name: &str) -> Result<Vec<(u64, u64)>, String> {
+fn lines(printed: &ToolText, kind: &str, name: &str) -> Result<Vec<(u64, u64)>, String> {
     let mut all = Vec::new();
     for line in printed.stderr.lines() {
         match line.split(':').collect::<Vec<_>>()[..] {

@@ -1,6 +1,6 @@
 //! Recorded outputs, and scripts as programs, for tests.
 
-use super::visit::{Asked, Printed, Reading, Tool};
+use super::visit::{Tool, ToolReading, ToolRequest, ToolText};
 use crate::ProbeSpec;
 use std::io::Write;
 use std::path::Path;
@@ -10,10 +10,15 @@ use std::process::{Command, Stdio};
 pub(super) const WALL_NS: u64 = 2_000_000_000;
 
 /// What a tool makes of an output.
-pub(super) fn read_sample(probe: &str, tool: &Tool, stdout: &str, stderr: &str) -> Result<Reading, String> {
+pub(super) fn read_sample(
+    probe: &str,
+    tool: &Tool,
+    stdout: &str,
+    stderr: &str,
+) -> Result<ToolReading, String> {
     let spec = ProbeSpec::parse(probe).unwrap();
-    let asked = Asked { spec: &spec, program: Path::new("tool"), version: "1.0", ns: WALL_NS };
-    let printed = Printed { stdout: stdout.to_owned(), stderr: stderr.to_owned(), wall_ns: WALL_NS };
+    let asked = ToolRequest { spec: &spec, program: Path::new("tool"), version: "1.0", ns: WALL_NS };
+    let printed = ToolText { stdout: stdout.to_owned(), stderr: stderr.to_owned(), wall_ns: WALL_NS };
     (tool.read)(&asked, &printed)
 }
 

@@ -19,18 +19,18 @@ const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A server that listens until it is dropped.
-pub struct Served {
+pub struct ServedTool {
     child: Child,
     address: SocketAddr,
 }
 
-impl Served {
+impl ServedTool {
     /// Starts the server of a tool at an address of this place; without a port at one that is free. The kernel ends the program when
     /// the thread that called this ends, in whatever way.
     ///
     /// # Errors
     /// When the port is taken, or the program is missing, ends or does not listen.
-    pub fn start(spec: &ProbeSpec, bind: IpAddr, port: Option<u16>) -> Result<Served, ProbeError> {
+    pub fn start(spec: &ProbeSpec, bind: IpAddr, port: Option<u16>) -> Result<ServedTool, ProbeError> {
         let address = free_port(bind, port).map_err(|error| match error {
             ProbeError::Unfit(why) => ProbeError::Unfit(format!("the server of {spec}: {why}")),
             other => other,
@@ -51,7 +51,7 @@ impl Served {
         let shown = words.join(" ");
         let child = ends_with_us(command.process_group(0)).spawn();
         let child = child.map_err(|source| ProbeError::System { action: format!("run {shown}"), source })?;
-        let mut served = Served { child, address };
+        let mut served = ServedTool { child, address };
         served.wait(&shown)?;
         Ok(served)
     }
@@ -90,7 +90,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServedTool {
     fn drop(&mut self) {
         // It fails where the program has ended by itself.
         let _ = self.child.kill();
@@ -131,8 +131,8 @@ mod tests {
     }
 
     /// `None`, with a word about it: the tool is not installed here.
-    fn started(probe: &str) -> Option<Served> {
-        match Served::start(&ProbeSpec::parse(probe).unwrap(), HERE, None) {
+    fn started(probe: &str) -> Option<ServedTool> {
+        match ServedTool::start(&ProbeSpec::parse(probe).unwrap(), HERE, None) {
             Err(ProbeError::Missing { program, .. }) => {
                 println!("skipped: {program} is not installed");
                 None
@@ -168,7 +168,7 @@ mod tests {
         let taken = TcpListener::bind((HERE, 0)).unwrap();
         let port = taken.local_addr().unwrap().port();
         let spec = ProbeSpec::parse("sockperf(udp)").unwrap();
-        let why = Served::start(&spec, HERE, Some(port)).err().unwrap().to_string();
+        let why = ServedTool::start(&spec, HERE, Some(port)).err().unwrap().to_string();
         let expected =
             format!("the server of sockperf(udp): cannot listen at 127.0.0.1:{port}: the port is taken");
         assert!(why.starts_with(&expected), "{why}");

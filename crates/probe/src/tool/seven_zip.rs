@@ -1,7 +1,9 @@
 //! 7-Zip's benchmark: the rating of compressing and decompressing with LZMA.
 
-use super::visit::{self, Asked, Printed, Reading, Tool, amount, ask, behind, number, units, version_behind};
-use crate::{Argument, Definition, Unit};
+use super::visit::{
+    self, Tool, ToolReading, ToolRequest, ToolText, amount, ask, behind, number, units, version_behind,
+};
+use crate::{Argument, Definition, ProbeUnit};
 use std::time::Duration;
 
 /// A test by time (`-mtime`) is in 7-Zip of this version; p7zip 16 has none.
@@ -11,10 +13,10 @@ pub(super) const DEFINITION: Definition = Definition {
     name: "7z",
     argument: Argument::Test(&[(
         "b",
-        Unit::Count("LZMA instructions"),
+        ProbeUnit::Count("LZMA instructions"),
         "compressing, and decompressing as the other direction, with a dictionary of 4 MiB",
     )]),
-    unit: Unit::Count("LZMA instructions"),
+    unit: ProbeUnit::Count("LZMA instructions"),
     subject: "7-Zip's rating",
     about: "Compresses data of its own with LZMA, then decompresses it: 7-Zip's rating, which is instructions of a processor of its \
             author's, not of this one. Only the dictionary of 2^22 bytes; its usual total is over four dictionaries and all processors.",
@@ -43,12 +45,12 @@ const TOOL: Tool = Tool {
     read,
 };
 
-fn has_time(asked: &Asked) -> bool {
+fn has_time(asked: &ToolRequest) -> bool {
     let major = asked.version.split('.').next().and_then(|major| major.parse().ok());
     major.is_some_and(|major: u32| major >= HAS_TIME)
 }
 
-fn read(_: &Asked, printed: &Printed) -> Result<Reading, String> {
+fn read(_: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let line = behind(&printed.stdout, "Avr:")?;
     behind(&printed.stdout, "Tot:")?;
     // KiB/s, use of processors in percent, rating for a whole one, rating.
@@ -59,11 +61,11 @@ fn read(_: &Asked, printed: &Printed) -> Result<Reading, String> {
     let (compressing, decompressing) =
         line.split_once('|').ok_or_else(|| format!("\"Avr: {line}\" does not have two sides"))?;
     let made = |half| Ok::<_, String>(units(amount(rating(half)?, printed.wall_ns)));
-    Ok(Reading {
+    Ok(ToolReading {
         ns: printed.wall_ns,
         read: made(compressing)?,
         write: made(decompressing)?,
-        ..Reading::default()
+        ..ToolReading::default()
     })
 }
 
@@ -98,7 +100,7 @@ mod tests {
     fn old_ones_are_not_asked_for_a_time() {
         let spec = ProbeSpec::parse("7z").unwrap();
         let arguments = |version| {
-            let asked = Asked { spec: &spec, program: Path::new("7z"), version, ns: 4_000_000_000 };
+            let asked = ToolRequest { spec: &spec, program: Path::new("7z"), version, ns: 4_000_000_000 };
             (TOOL.arguments)(&asked).join(" ")
         };
         assert_eq!(arguments("26.02"), "b -mmt1 -md22 -mtime=2");

@@ -2,13 +2,14 @@
 
 use super::iperf3::end;
 use super::visit::{
-    self, Asked, Printed, Reading, Tool, ask, last_words, ns, number, shown, version_behind, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown, version_behind,
+    whole_number,
 };
-use crate::{Argument, Definition, ProbeSpec, Unit};
+use crate::{Argument, Definition, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-const HALF: Unit = Unit::Time("half a round trip of 64 bytes");
+const HALF: ProbeUnit = ProbeUnit::Time("half a round trip of 64 bytes");
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "sockperf",
@@ -55,7 +56,7 @@ pub(super) fn server(spec: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let text = &printed.stdout;
     let complaint = |line: &&str| line.contains("ERROR") || line.contains("No messages were received");
     // It ends with success also then.
@@ -80,7 +81,7 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
     let lost = line_with("# dropped messages")?;
     let errors =
         part(lost, "dropped messages = ", ";").ok_or_else(|| format!("no number in {}", shown(lost)))?;
-    let mut reading = Reading { ns: ns(number(&seconds, valid)?), ..Reading::default() };
+    let mut reading = ToolReading { ns: ns(number(&seconds, valid)?), ..ToolReading::default() };
     reading.errors = whole_number(&errors, lost)?;
     reading.first_error =
         (reading.errors > 0).then(|| format!("{} messages were not answered", reading.errors));

@@ -1,8 +1,8 @@
 //! STREAM's four loops, by stress-ng's stressor of that name: no Debian package has STREAM itself.
 
-use super::stress_ng::{Figures, arguments};
-use super::visit::{self, Asked, Printed, Reading, Tool, amount, ask, bytes, ns, version_behind};
-use crate::{Argument, Definition, Unit};
+use super::stress_ng::{StressorFigures, arguments};
+use super::visit::{self, Tool, ToolReading, ToolRequest, ToolText, amount, ask, bytes, ns, version_behind};
+use crate::{Argument, Definition, ProbeUnit};
 use std::time::Duration;
 
 /// It makes its arrays four times the cache that it is given.
@@ -14,7 +14,7 @@ const SHORTEST_NS: u64 = 6_000_000_000;
 pub(super) const DEFINITION: Definition = Definition {
     name: "stream",
     argument: Argument::Bytes { default: 128 << 20, least: 4 << 20 },
-    unit: Unit::Bytes,
+    unit: ProbeUnit::Bytes,
     subject: "memory bandwidth",
     about: "Copies, scales, adds and combines three arrays of the given size (STREAM's loops) and counts bytes read and bytes written. Not \
             STREAM's official figure; choose arrays of at least four times the last cache, the same size on both sides.",
@@ -39,12 +39,12 @@ const TOOL: Tool = Tool {
     read,
 };
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let too_short = "run duration too short";
     if printed.stderr.contains(too_short) || printed.stdout.contains(too_short) {
         return Err(format!("\"{too_short}\": choose smaller arrays, or longer slices"));
     }
-    let figures = Figures::read("stream", printed)?;
+    let figures = StressorFigures::read("stream", printed)?;
     let ns = ns(figures.number("wall-clock-time")?);
     // A mean of its workers.
     let workers = f64::from(asked.spec.numjobs.max(1));
@@ -53,11 +53,11 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
         let rate = figures.number(old).or_else(|why| figures.number(new).map_err(|_| why))?;
         Ok::<_, String>(bytes(amount(rate * workers * MIB, ns)))
     };
-    Ok(Reading {
+    Ok(ToolReading {
         ns,
         read: moved("memory-read-rate-mb-per-sec", "mb-per-sec-memory-read-rate")?,
         write: moved("memory-write-rate-mb-per-sec", "mb-per-sec-memory-write-rate")?,
-        ..Reading::default()
+        ..ToolReading::default()
     })
 }
 

@@ -1,16 +1,16 @@
 //! stress-ng: some of its stressors, read from the YAML that it writes.
 
 use super::visit::{
-    self, Asked, Printed, Reading, Tool, ask, last_words, ns, number, shown, units, version_behind,
-    whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown, units,
+    version_behind, whole_number,
 };
 use crate::spec::Probe;
-use crate::{Argument, Definition, ProbeError, ProbeSpec, Unit};
+use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const BOGO: Unit = Unit::Count("bogo operations");
+const BOGO: ProbeUnit = ProbeUnit::Count("bogo operations");
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "stress-ng",
@@ -24,7 +24,7 @@ pub(super) const DEFINITION: Definition = Definition {
         ("pipe", BOGO, "writes of 512 bytes into a pipe that another process reads"),
         (
             CYCLIC,
-            Unit::Time("wake-up after 100 us under SCHED_DEADLINE"),
+            ProbeUnit::Time("wake-up after 100 us under SCHED_DEADLINE"),
             "lateness of a timer of 100 us; needs root",
         ),
     ]),
@@ -59,7 +59,7 @@ const TOOL: Tool = Tool {
 };
 
 /// Of a stressor with options of its own.
-pub(super) fn arguments(stressor: &str, own: &[String], asked: &Asked) -> Vec<String> {
+pub(super) fn arguments(stressor: &str, own: &[String], asked: &ToolRequest) -> Vec<String> {
     let (stressor, workers) = (format!("--{stressor}"), asked.spec.numjobs.max(1).to_string());
     let timeout = format!("{}s", asked.seconds());
     let mut words = vec![stressor, workers];
@@ -69,16 +69,16 @@ pub(super) fn arguments(stressor: &str, own: &[String], asked: &Asked) -> Vec<St
 }
 
 /// Figures of a stressor, from the YAML among what was printed.
-pub(super) struct Figures<'t> {
+pub(super) struct StressorFigures<'t> {
     found: BTreeMap<&'t str, &'t str>,
 }
 
-impl<'t> Figures<'t> {
+impl<'t> StressorFigures<'t> {
     /// Of the only stressor that ran.
     ///
     /// # Errors
     /// When the YAML is not whole, or of another stressor.
-    pub(super) fn read(stressor: &str, printed: &'t Printed) -> Result<Figures<'t>, String> {
+    pub(super) fn read(stressor: &str, printed: &'t ToolText) -> Result<StressorFigures<'t>, String> {
         let lines = printed.stdout.lines().map(str::trim);
         // Newer versions log to the same output.
         let mut lines =
@@ -96,7 +96,7 @@ impl<'t> Figures<'t> {
             found.insert(key, value);
         }
         match lines.any(|line| line == "...") {
-            true => Ok(Figures { found }),
+            true => Ok(StressorFigures { found }),
             false => Err(cut()),
         }
     }
@@ -119,19 +119,19 @@ impl<'t> Figures<'t> {
     }
 }
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
-    let figures = Figures::read(asked.test(), printed)?;
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
+    let figures = StressorFigures::read(asked.test(), printed)?;
     let operations = figures.text("bogo-ops")?;
     let mut read = units(whole_number(operations, operations)?);
     if asked.test() == CYCLIC {
         read.latency = lateness(printed)?;
         read.ios = read.latency.count();
     }
-    Ok(Reading { ns: ns(figures.number("wall-clock-time")?), read, ..Reading::default() })
+    Ok(ToolReading { ns: ns(figures.number("wall-clock-time")?), read, ..ToolReading::default() })
 }
 
 /// What cyclic logs: the number of samples and percentiles. A time between two of these is taken for the longer.
-fn lateness(printed: &Printed) -> Result<Histogram, String> {
+fn lateness(printed: &ToolText) -> Result<Histogram, String> {
     let log = [printed.stderr.as_str(), printed.stdout.as_str()].join("\n");
     let lines = log.lines().filter_map(|line| line.split_once("] cyclic:").map(|(_, rest)| rest.trim()));
     let (mut samples, mut longest, mut ranks) = (None, None, Vec::new());

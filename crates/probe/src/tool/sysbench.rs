@@ -1,9 +1,10 @@
 //! sysbench 1.0: its tests of processors, memory, threads and mutexes.
 
 use super::visit::{
-    self, Asked, Printed, Reading, Tool, ask, behind, ns, number, units, version_behind, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, behind, ns, number, units, version_behind,
+    whole_number,
 };
-use crate::{Argument, Definition, Unit};
+use crate::{Argument, Definition, ProbeUnit};
 use iotax_load::Direction;
 use std::time::Duration;
 
@@ -13,24 +14,24 @@ const BLOCK: u64 = 1024;
 pub(super) const DEFINITION: Definition = Definition {
     name: "sysbench",
     argument: Argument::Test(&[
-        ("cpu", Unit::Count("searches for primes"), "searches for all primes up to 10,000, by division"),
+        ("cpu", ProbeUnit::Count("searches for primes"), "searches for all primes up to 10,000, by division"),
         (
             "memory",
-            Unit::Bytes,
+            ProbeUnit::Bytes,
             "writes blocks of 1 KiB, each an event with its own clock readings: calls more than memory",
         ),
         (
             "threads",
-            Unit::Count("events"),
+            ProbeUnit::Count("events"),
             "an event locks one of 8 mutexes, yields and unlocks, 1,000 times",
         ),
         (
             "mutex",
-            Unit::Count("events"),
+            ProbeUnit::Count("events"),
             "each thread locks 50,000 times, then ends: fixed work, whatever the slice's length",
         ),
     ]),
-    unit: Unit::Count("events"),
+    unit: ProbeUnit::Count("events"),
     subject: "sysbench's test",
     about: "Runs one of sysbench's tests with its defaults; versions before 1.0 count other things under the same names.",
     relative: "integer, copy(128MiB), switch: in slices",
@@ -62,7 +63,7 @@ const TOOL: Tool = Tool {
     read,
 };
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let text = &printed.stdout;
     let time = behind(text, "total time:")?;
     let seconds =
@@ -81,7 +82,7 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
         }
         _ => units(ios),
     };
-    Ok(Reading { ns: ns(number(seconds, time)?), read, ..Reading::default() })
+    Ok(ToolReading { ns: ns(number(seconds, time)?), read, ..ToolReading::default() })
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //! and `TIME|15.032` if it measures its time itself.
 
 use super::visit::{
-    self, Asked, Printed, Reading, Tool, Visit, amount, last_words, ns, number, shown, units, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, Visit, amount, last_words, ns, number, shown, units,
+    whole_number,
 };
-use crate::{Argument, Definition, Probe, ProbeError, ProbeSpec, Unit};
+use crate::{Argument, Definition, Probe, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,28 +17,32 @@ const VARIABLE: &str = "UNIXBENCH";
 pub(super) const DEFINITION: Definition = Definition {
     name: "unixbench",
     argument: Argument::Test(&[
-        ("dhry2reg", Unit::Count("Dhrystones"), "Dhrystone 2 using register variables"),
+        ("dhry2reg", ProbeUnit::Count("Dhrystones"), "Dhrystone 2 using register variables"),
         (
             "whetstone-double",
-            Unit::Count("Whetstone instructions"),
+            ProbeUnit::Count("Whetstone instructions"),
             "double-precision Whetstone; it takes 10 s and more, whatever the slice's length",
         ),
-        ("execl", Unit::Count("programs started"), "a program that starts itself again"),
-        ("pipe", Unit::Count("writes and reads"), "512 bytes through a pipe in one process"),
-        ("context1", Unit::Count("round trips"), "a number to another process and back, through two pipes"),
-        ("spawn", Unit::Count("processes"), "fork, and wait until it has ended"),
-        ("syscall", Unit::Count("rounds of system calls"), "dup, close, getpid, getuid and umask"),
+        ("execl", ProbeUnit::Count("programs started"), "a program that starts itself again"),
+        ("pipe", ProbeUnit::Count("writes and reads"), "512 bytes through a pipe in one process"),
+        (
+            "context1",
+            ProbeUnit::Count("round trips"),
+            "a number to another process and back, through two pipes",
+        ),
+        ("spawn", ProbeUnit::Count("processes"), "fork, and wait until it has ended"),
+        ("syscall", ProbeUnit::Count("rounds of system calls"), "dup, close, getpid, getuid and umask"),
         (
             "fstime",
-            Unit::Bytes,
+            ProbeUnit::Bytes,
             "file copy, 1024 bytes at a time, 2000 blocks; it takes 15 s more than the slice's length",
         ),
-        ("fsbuffer", Unit::Bytes, "file copy, 256 bytes at a time, 500 blocks; as long"),
-        ("fsdisk", Unit::Bytes, "file copy, 4096 bytes at a time, 8000 blocks; as long"),
-        ("shell1", Unit::Count("shell scripts"), "a script of sort, od, grep, tee and wc"),
-        ("shell8", Unit::Count("shell scripts"), "eight such scripts at once"),
+        ("fsbuffer", ProbeUnit::Bytes, "file copy, 256 bytes at a time, 500 blocks; as long"),
+        ("fsdisk", ProbeUnit::Bytes, "file copy, 4096 bytes at a time, 8000 blocks; as long"),
+        ("shell1", ProbeUnit::Count("shell scripts"), "a script of sort, od, grep, tee and wc"),
+        ("shell8", ProbeUnit::Count("shell scripts"), "eight such scripts at once"),
     ]),
-    unit: Unit::Count("loops"),
+    unit: ProbeUnit::Count("loops"),
     subject: "UnixBench's program",
     about: "Runs one of UnixBench's programs. UnixBench's index is the geometric mean without the worst third of the passes. Figures \
             and depends on the compiler that built it.",
@@ -125,7 +130,7 @@ fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     Ok(line.and_then(|rest| Some(rest.split_once('"')?.0.to_owned())))
 }
 
-fn arguments(asked: &Asked) -> Vec<String> {
+fn arguments(asked: &ToolRequest) -> Vec<String> {
     let seconds = asked.seconds().to_string();
     // The program is in pgms of the checkout.
     let within = |level: usize, name: &str| {
@@ -147,7 +152,7 @@ fn arguments(asked: &Asked) -> Vec<String> {
     }
 }
 
-fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
+fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let last = |label: &str| printed.stderr.lines().rev().find(|line| line.starts_with(label));
     // As its own script: of several (context1 has two processes, fstime three tests) the last counts.
     let line = last("COUNT|")
@@ -169,14 +174,14 @@ fn read(asked: &Asked, printed: &Printed) -> Result<Reading, String> {
         (60, "lpm", "shell1" | "shell8") | (1, "lps", _) => units(whole_number(count, line)?),
         _ => return Err(format!("{} is not the unit of {}", shown(line), asked.test())),
     };
-    Ok(Reading { ns, read, ..Reading::default() })
+    Ok(ToolReading { ns, read, ..ToolReading::default() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::samples::{WALL_NS, read_sample, reads, write_program};
     use super::*;
-    use iotax_load::{Bound, SliceSpec};
+    use iotax_load::{SliceBound, SliceSpec};
     use std::fs;
 
     /// A checkout whose programs are these scripts.
@@ -195,7 +200,7 @@ mod tests {
     }
 
     fn slice(visit: &mut Visit) -> Result<iotax_load::SliceResult, String> {
-        let two = SliceSpec::now(Bound::Time { ns: 1_500_000_000 }, 0, false);
+        let two = SliceSpec::now(SliceBound::Time { ns: 1_500_000_000 }, 0, false);
         visit.slice(&two).map_err(|error| error.to_string())
     }
 

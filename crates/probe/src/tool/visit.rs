@@ -3,8 +3,8 @@
 
 use crate::net::Exchange;
 use crate::{Definition, Probe, ProbeError, ProbeSpec};
-use iotax_load::{Bound, Direction, SliceResult, SliceSpec, clock};
-use iotax_sys::child::{CpuTime, Ended, ends_with_us, run_within_timed};
+use iotax_load::{Direction, SliceBound, SliceResult, SliceSpec, clock};
+use iotax_sys::child::{ChildEnd, CpuTime, ends_with_us, run_within_timed};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::ffi::OsStr;
@@ -34,15 +34,15 @@ pub(super) struct Tool {
     /// Whether `numjobs` is so many programs at once; else it has threads of its own.
     pub(super) copies: bool,
     /// Arguments of a run.
-    pub(super) arguments: fn(&Asked) -> Vec<String>,
+    pub(super) arguments: fn(&ToolRequest) -> Vec<String>,
     /// How long a run takes that goes well.
-    pub(super) expected: fn(&Asked) -> Duration,
+    pub(super) expected: fn(&ToolRequest) -> Duration,
     /// Reads what it printed.
-    pub(super) read: fn(&Asked, &Printed) -> Result<Reading, String>,
+    pub(super) read: fn(&ToolRequest, &ToolText) -> Result<ToolReading, String>,
 }
 
 /// What a run is asked for.
-pub(super) struct Asked<'a> {
+pub(super) struct ToolRequest<'a> {
     /// The probe.
     pub(super) spec: &'a ProbeSpec,
     /// The program.
@@ -53,7 +53,7 @@ pub(super) struct Asked<'a> {
     pub(super) ns: u64,
 }
 
-impl Asked<'_> {
+impl ToolRequest<'_> {
     /// In whole seconds, at least one: most tools take no less.
     pub(super) fn seconds(&self) -> u64 {
         self.ns.div_ceil(1_000_000_000).max(1)
@@ -66,7 +66,7 @@ impl Asked<'_> {
 }
 
 /// What a run printed.
-pub(super) struct Printed {
+pub(super) struct ToolText {
     pub(super) stdout: String,
     pub(super) stderr: String,
     /// From start to end of the program.
@@ -75,7 +75,7 @@ pub(super) struct Printed {
 
 /// What was made of it.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct ToolReading {
     /// Time that the tool itself measured, or the program's.
     pub(super) ns: u64,
     pub(super) read: Direction,
@@ -104,8 +104,8 @@ pub(super) struct Visit {
 }
 
 /// One run of the program.
-struct Run {
-    reading: Reading,
+struct ToolRun {
+    reading: ToolReading,
     cpu: CpuTime,
 }
 
@@ -166,13 +166,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Runs a program without input in a group of its own; kills what it leaves.
-fn run(command: &mut Command, shown: &str, limit: Duration) -> Result<(Ended, CpuTime), ProbeError> {
+fn run(command: &mut Command, shown: &str, limit: Duration) -> Result<(ChildEnd, CpuTime), ProbeError> {
     let system = |action: &str, source| ProbeError::System { action: format!("{action} {shown}"), source };
     command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = ends_with_us(command.process_group(0)).spawn().map_err(|source| system("run", source))?;
     let group = Pid::from_child(&child);
     let ended = run_within_timed(child, limit).map_err(|source| system("wait for", source))?;
-    if matches!(ended.0, Ended::Held(_)) {
+    if matches!(ended.0, ChildEnd::Held(_)) {
         // It fails where the rest has ended meanwhile.
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -180,9 +180,11 @@ fn run(command: &mut Command, shown: &str, limit: Duration) -> Result<(Ended, Cp
 }
 
 /// The output of one that ended by itself.
-fn whole(ended: Ended, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
+fn whole(ended: ChildEnd, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
     let ended = match ended {
-        Ended::Held(_) => Err("has ended, but a process that it started had not, and was killed".to_owned()),
+        ChildEnd::Held(_) => {
+            Err("has ended, but a process that it started had not, and was killed".to_owned())
+        }
         other => other.output(limit),
     };
     ended.map_err(|why| ProbeError::Failed(format!("{shown} {why}")))
@@ -208,12 +210,12 @@ impl Visit {
         })
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked { spec: &self.spec, program: &self.program, version: &self.version, ns: self.ns }
+    fn asked(&self) -> ToolRequest<'_> {
+        ToolRequest { spec: &self.spec, program: &self.program, version: &self.version, ns: self.ns }
     }
 
     /// One run, on processors of its own where some are wanted.
-    fn run(&self, copy: usize) -> Result<Run, ProbeError> {
+    fn run(&self, copy: usize) -> Result<ToolRun, ProbeError> {
         let cpus = &self.spec.cpus_allowed;
         match cpus.get(copy % cpus.len().max(1)) {
             Some(one) if self.tool.copies => sit(&[*one])?,
@@ -232,7 +234,7 @@ impl Visit {
         let (ended, cpu) = run(&mut command, &self.name(), limit)?;
         let wall_ns = start.elapsed().as_nanos() as u64;
         let output = whole(ended, &self.name(), limit)?;
-        let printed = Printed { stdout: text(&output.stdout), stderr: text(&output.stderr), wall_ns };
+        let printed = ToolText { stdout: text(&output.stdout), stderr: text(&output.stderr), wall_ns };
         if !output.status.success() {
             let words = last_words(&printed);
             return Err(self.failed(&format!("failed ({}): {words}", output.status)));
@@ -245,7 +247,7 @@ impl Visit {
             }
         });
         let reading = reading.map_err(|why| self.failed(&format!("gave no figure: {why}")))?;
-        Ok(Run { reading, cpu })
+        Ok(ToolRun { reading, cpu })
     }
 
     fn failed(&self, why: &str) -> ProbeError {
@@ -268,7 +270,7 @@ impl Probe for Visit {
     }
 
     fn slice(&mut self, slice: &SliceSpec) -> Result<SliceResult, ProbeError> {
-        let Bound::Time { ns } = slice.bound else {
+        let SliceBound::Time { ns } = slice.bound else {
             let why = format!(
                 "{} is a program that runs for a time: a slice by bytes is not possible",
                 self.name()
@@ -281,7 +283,7 @@ impl Probe for Visit {
         let copies = if self.tool.copies { self.spec.numjobs.max(1) as usize } else { 1 };
         let this = &*self;
         // A thread of its own: its processors are those of the program, and the program ends with it.
-        let runs: Result<Vec<Run>, ProbeError> = thread::scope(|scope| {
+        let runs: Result<Vec<ToolRun>, ProbeError> = thread::scope(|scope| {
             let threads: Vec<_> = (0..copies).map(|copy| scope.spawn(move || this.run(copy))).collect();
             let ended = threads.into_iter().map(|thread| {
                 let panicked = |_| Err(ProbeError::Failed("a thread of iotax stopped".to_owned()));
@@ -300,10 +302,10 @@ impl Probe for Visit {
 }
 
 /// Several at once: their rates are added up, over the longest of their windows.
-fn together(runs: &[Run]) -> SliceResult {
+fn together(runs: &[ToolRun]) -> SliceResult {
     let window_ns = runs.iter().map(|run| run.reading.ns).max().unwrap_or(0);
     let mut all = SliceResult { window_ns, ..SliceResult::default() };
-    for Run { reading, cpu } in runs {
+    for ToolRun { reading, cpu } in runs {
         let scaled = |one: &Direction| Direction {
             ios: scale(one.ios, window_ns, reading.ns),
             bytes: scale(one.bytes, window_ns, reading.ns),
@@ -346,7 +348,7 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
 }
 
 /// The last line of what a program printed, of its errors first.
-pub(super) fn last_words(printed: &Printed) -> String {
+pub(super) fn last_words(printed: &ToolText) -> String {
     last_words_of(&printed.stderr, &printed.stdout)
 }
 
@@ -424,7 +426,11 @@ mod tests {
         expected: |asked| Duration::from_secs(asked.seconds()),
         read: |_, printed| {
             let line = behind(&printed.stdout, "made:")?;
-            Ok(Reading { ns: 1_000_000_000, read: units(whole_number(line, line)?), ..Reading::default() })
+            Ok(ToolReading {
+                ns: 1_000_000_000,
+                read: units(whole_number(line, line)?),
+                ..ToolReading::default()
+            })
         },
     };
 
@@ -442,11 +448,11 @@ mod tests {
         ProbeSpec::parse("mbw").unwrap()
     }
 
-    fn slice(visit: &mut Visit, bound: Bound) -> Result<SliceResult, String> {
+    fn slice(visit: &mut Visit, bound: SliceBound) -> Result<SliceResult, String> {
         visit.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())
     }
 
-    const SECOND: Bound = Bound::Time { ns: 1_000_000_000 };
+    const SECOND: SliceBound = SliceBound::Time { ns: 1_000_000_000 };
 
     #[test]
     fn it_runs_in_the_c_locale_without_input_and_is_named_with_its_version() {
@@ -519,7 +525,7 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_for_is_refused() {
         let (_folder, mut visit) = scripted(&any(), "echo made: 7");
-        let why = slice(&mut visit, Bound::Bytes { bytes: 1 }).unwrap_err();
+        let why = slice(&mut visit, SliceBound::Bytes { bytes: 1 }).unwrap_err();
         assert!(why.contains("a slice by bytes is not possible"), "{why}");
         let definition = any().definition().unwrap();
         let missing = prepare(&any(), definition, &SCRIPTED).err().unwrap().to_string();

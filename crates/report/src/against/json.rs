@@ -1,12 +1,12 @@
 //! A comparison for programs. Fields are only ever added within a version.
 
 use super::super::json::written;
-use super::{Page, Renderer};
+use super::{ComparisonRenderer, PageContext};
 use iotax_analysis::findings::against::Against;
 use serde::Serialize;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "json", render };
+pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "json", render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-comparison";
@@ -14,13 +14,13 @@ pub const FORMAT: &str = "iotax-comparison";
 pub const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ComparisonDocument<'a> {
     format: &'static str,
     version: u32,
     #[serde(flatten)]
     against: &'a Against,
 }
 
-fn render(against: &Against, _page: &Page) -> String {
-    written(&Document { format: FORMAT, version: VERSION, against })
+fn render(against: &Against, _page: &PageContext) -> String {
+    written(&ComparisonDocument { format: FORMAT, version: VERSION, against })
 }

@@ -2,13 +2,13 @@
 
 use super::super::markdown::list;
 use super::super::table::escaped;
-use super::{Page, Renderer, sheet};
+use super::{ComparisonRenderer, PageContext, sheet};
 use iotax_analysis::findings::against::{Against, WorkloadChange};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "markdown", render };
+pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "markdown", render };
 
-fn render(against: &Against, _page: &Page) -> String {
+fn render(against: &Against, _page: &PageContext) -> String {
     let mut out = format!("# iotax compare {} {}\n\n", escaped(&against.old.id), escaped(&against.new.id));
     if let Some(result) = &against.result {
         out += &format!("**{}**\n\n", escaped(result));

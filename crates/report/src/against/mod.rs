@@ -8,21 +8,21 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-use super::Page;
+use super::PageContext;
 use iotax_analysis::findings::against::Against;
 
 /// A form of comparison.
-pub struct Renderer {
+pub struct ComparisonRenderer {
     /// `--format NAME`.
     pub name: &'static str,
     /// Makes the text.
-    pub render: fn(&Against, &Page) -> String,
+    pub render: fn(&Against, &PageContext) -> String,
 }
 
 /// All of them.
-pub const ALL: &[&Renderer] = &[&terminal::RENDERER, &markdown::RENDERER, &json::RENDERER];
+pub const ALL: &[&ComparisonRenderer] = &[&terminal::RENDERER, &markdown::RENDERER, &json::RENDERER];
 
 /// The renderer of that name.
-pub fn by_name(name: &str) -> Option<&'static Renderer> {
+pub fn by_name(name: &str) -> Option<&'static ComparisonRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

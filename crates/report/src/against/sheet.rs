@@ -1,11 +1,11 @@
 //! What the text forms of a comparison lay out alike.
 
 use super::super::number::{SPREADS, change, remark};
-use super::super::table::Table;
+use super::super::table::TextTable;
 use iotax_analysis::findings::against::{
     Against, Basis, DirectionChange, RateChange, StackChange, WorkloadChange,
 };
-use iotax_analysis::findings::{Figure, RunIdentity};
+use iotax_analysis::findings::{MeasuredFigure, RunIdentity};
 use iotax_units::show_time;
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) fn legend() -> String {
 }
 
 /// A column of figures of a stack.
-type Pick = fn(&StackChange) -> Option<&Figure>;
+type Pick = fn(&StackChange) -> Option<&MeasuredFigure>;
 /// Head, rank, what it picks.
 const COLUMNS: &[(&str, u8, Pick)] = &[
     ("rate", 0, |stack| Some(&stack.rates.first()?.change.as_it_stands)),
@@ -31,10 +31,10 @@ const COLUMNS: &[(&str, u8, Pick)] = &[
 ];
 
 /// Changes of each stack.
-pub(super) fn stacks(workload: &WorkloadChange) -> Table {
-    let mut table = Table::default();
-    let lines: Vec<Line> = workload.stacks.iter().flat_map(lines).collect();
-    let name = |(stack, direction): &Line| {
+pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
+    let mut table = TextTable::default();
+    let lines: Vec<ComparisonLine> = workload.stacks.iter().flat_map(lines).collect();
+    let name = |(stack, direction): &ComparisonLine| {
         direction.map_or_else(|| marked(stack), |direction| format!("  {}s", direction.direction))
     };
     table.push("stack", 0, lines.iter().map(name).collect());
@@ -46,7 +46,7 @@ pub(super) fn stacks(workload: &WorkloadChange) -> Table {
             table.push(head, *rank, lines.iter().map(cell).collect());
         }
     }
-    let rounds = |(stack, direction): &Line| match direction {
+    let rounds = |(stack, direction): &ComparisonLine| match direction {
         Some(_) => String::new(),
         None => format!("{} / {}", stack.rounds.0, stack.rounds.1),
     };
@@ -55,9 +55,9 @@ pub(super) fn stacks(workload: &WorkloadChange) -> Table {
 }
 
 /// A stack, or below it one direction of it.
-type Line<'a> = (&'a StackChange, Option<&'a DirectionChange>);
+type ComparisonLine<'a> = (&'a StackChange, Option<&'a DirectionChange>);
 
-fn lines(stack: &StackChange) -> Vec<Line<'_>> {
+fn lines(stack: &StackChange) -> Vec<ComparisonLine<'_>> {
     std::iter::once(None)
         .chain(stack.directions.iter().map(Some))
         .map(|direction| (stack, direction))
@@ -65,14 +65,14 @@ fn lines(stack: &StackChange) -> Vec<Line<'_>> {
 }
 
 /// What a line has in a column.
-fn figure<'a>((stack, direction): &Line<'a>, head: &str, pick: Pick) -> Option<&'a Figure> {
+fn figure<'a>((stack, direction): &ComparisonLine<'a>, head: &str, pick: Pick) -> Option<&'a MeasuredFigure> {
     match direction {
         Some(direction) => of_direction(direction, head),
         None => pick(stack),
     }
 }
 
-fn of_direction<'a>(direction: &'a DirectionChange, head: &str) -> Option<&'a Figure> {
+fn of_direction<'a>(direction: &'a DirectionChange, head: &str) -> Option<&'a MeasuredFigure> {
     match head {
         "rate" => Some(&direction.rate.as_it_stands),
         "rate/base" => Some(&direction.rate.against_own_baseline),
@@ -120,7 +120,7 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
 pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for stack in &workload.stacks {
-        let own = |figure: &Figure| matches!(figure, Figure::Missing { .. });
+        let own = |figure: &MeasuredFigure| matches!(figure, MeasuredFigure::Missing { .. });
         for (head, _, pick) in COLUMNS {
             let Some(figure) = pick(stack) else { continue };
             let over_base = head.ends_with("/base");

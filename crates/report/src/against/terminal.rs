@@ -2,13 +2,13 @@
 
 use super::super::table::{LeftOut, wrapped};
 use super::super::terminal::{NARROWEST, list};
-use super::{Page, Renderer, sheet};
+use super::{ComparisonRenderer, PageContext, sheet};
 use iotax_analysis::findings::against::{Against, WorkloadChange};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "terminal", render };
+pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "terminal", render };
 
-fn render(against: &Against, page: &Page) -> String {
+fn render(against: &Against, page: &PageContext) -> String {
     let width = page.width.max(NARROWEST);
     let mut out: String = sheet::runs(against).iter().map(|line| wrapped(line, width, "  ")).collect();
     out += &wrapped(&sheet::apart(against), width, "  ");

@@ -1,14 +1,14 @@
 //! Every form of a comparison of simulated runs: snapshots for text, structure for programs.
 
-use super::{ALL, Page, by_name};
+use super::{ALL, PageContext, by_name};
 use iotax_analysis::against::against;
-use iotax_analysis::findings::against::{Against, Limits};
+use iotax_analysis::findings::against::{Against, RegressionLimits};
 use iotax_analysis::twin;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 type Fixture = (&'static str, fn() -> Against);
-const LIMITS: Limits = Limits { rate: Some(0.05), latency: None, cpu: None };
+const LIMITS: RegressionLimits = RegressionLimits { rate: Some(0.05), latency: None, cpu: None };
 
 const FIXTURES: [Fixture; 6] = [
     ("slower", slower),
@@ -49,11 +49,11 @@ fn emulated() -> Against {
 }
 
 fn partial() -> Against {
-    against(&twin::bill_of_seed(7), &twin::partial(), Limits::default()).unwrap()
+    against(&twin::bill_of_seed(7), &twin::partial(), RegressionLimits::default()).unwrap()
 }
 
 fn plain() -> Against {
-    against(&twin::bill_of_seed(7), &twin::bill_of_seed(8), Limits::default()).unwrap()
+    against(&twin::bill_of_seed(7), &twin::bill_of_seed(8), RegressionLimits::default()).unwrap()
 }
 
 /// Made once.
@@ -66,7 +66,7 @@ fn all() -> impl Iterator<Item = (&'static str, &'static Against)> {
 }
 
 fn render(against: &Against, name: &str, width: usize) -> String {
-    (by_name(name).unwrap().render)(against, &Page { width })
+    (by_name(name).unwrap().render)(against, &PageContext { width })
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn json() {
 fn every_form_says_verdict_basis_limit_and_emulation() {
     for renderer in ALL {
         let flat = |found: &Against| {
-            let text = (renderer.render)(found, &Page { width: 160 });
+            let text = (renderer.render)(found, &PageContext { width: 160 });
             text.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let text = flat(&slower());

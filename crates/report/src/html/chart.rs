@@ -103,7 +103,7 @@ fn up(share: f64) -> f64 {
 }
 
 /// A drawing in the making: where each point lies, and what stands at the axes.
-struct Frame {
+struct SweepFrame {
     x: Log,
     y: Upright,
     x_ticks: Vec<(f64, String)>,
@@ -143,7 +143,7 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     let mut values: Vec<(f64, String)> = dots().map(|dot| (dot.x.value, dot.label.clone())).collect();
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     values.dedup();
-    let frame = Frame {
+    let frame = SweepFrame {
         x_ticks: thinned(values, |(value, _)| x.share(*value), 0.11),
         y_ticks: ticks.map(|tick| (tick, percent_words(tick, step))).collect(),
         x,
@@ -162,7 +162,7 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
 pub(super) fn throughputs(series: &[Series], words: &str) -> Markup {
     let dots = || series.iter().flat_map(|one| &one.points);
     let (x, y) = (Log::of(dots().map(|dot| dot.x), 1.3), Log::of(dots().map(|dot| dot.y), 1.3));
-    let frame = Frame {
+    let frame = SweepFrame {
         x_ticks: x.ticks(0.16).into_iter().map(|ns| (ns, tick_words(ns))).collect(),
         y_ticks: y.ticks(0.07).into_iter().map(|rate| (rate, rate_words(rate))).collect(),
         x,
@@ -191,7 +191,7 @@ fn rate_words(rate: f64) -> String {
     }
 }
 
-impl Frame {
+impl SweepFrame {
     fn drawn(&self, series: &[Series], behind: Markup, words: &str) -> Markup {
         html! {
             svg height=(px(HEIGHT + 24.0)) role="img" aria-label=(words) {

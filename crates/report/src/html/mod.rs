@@ -18,14 +18,15 @@ use super::published;
 use super::ratios;
 use super::sheet;
 use super::states;
-use super::table::Table;
-use super::verdicts::{self, Said, class_of};
+use super::table::TextTable;
+use super::verdicts::{self, VerdictSentence, class_of};
 use super::verification;
-use super::{Page, Renderer, capital};
+use super::{PageContext, ReportRenderer, capital};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{
-    Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
+    Bill, BillLine, ChargeFinding, Charges, Comparison, LatencyFigures, MeasuredFigure, PlaceReport,
+    StackRow, WorkloadFindings,
 };
 use iotax_stats::Verdict;
 use iotax_units::harmless::lines;
@@ -34,13 +35,13 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "html", endings: &["html", "htm"], render };
+pub const RENDERER: ReportRenderer = ReportRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("style.css");
 /// Line styles in the style sheet.
 const STYLES: usize = 6;
 
-fn render(findings: &[Findings], _page: &Page) -> String {
+fn render(findings: &[Findings], _page: &PageContext) -> String {
     let ids = findings.iter().map(|one| one.run.id.as_str()).collect::<Vec<_>>().join(", ");
     let titles = findings.iter().map(sheet::title).collect::<Vec<_>>().join(", ");
     whole(
@@ -203,7 +204,7 @@ fn sentences(workload: &WorkloadFindings) -> Markup {
     verdict_list(&verdicts::sentences(workload))
 }
 
-fn verdict_list(all: &[Said]) -> Markup {
+fn verdict_list(all: &[VerdictSentence]) -> Markup {
     html! { ul class="verdicts" { @for said in all { li class=(said.class) { (signed(&said.text)) } } } }
 }
 
@@ -325,7 +326,7 @@ fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
     }
 }
 
-fn words_of(ratio: &Figure) -> String {
+fn words_of(ratio: &MeasuredFigure) -> String {
     match change(ratio) {
         Shown::Missing => "no figure".to_owned(),
         shown => signed(&shown.cell()),
@@ -345,7 +346,7 @@ fn in_states(array: &ArrayStates, zone: f64) -> Markup {
 
 /// Comparisons with one stack, each by its name.
 fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
-    let row = |one: &Comparison, note: String, verdict: &Verdict, ratio: &Figure| IntervalRow {
+    let row = |one: &Comparison, note: String, verdict: &Verdict, ratio: &MeasuredFigure| IntervalRow {
         name: named(one),
         note,
         mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
@@ -435,7 +436,7 @@ fn bill_of(bill: &Bill, zone: f64) -> Markup {
 }
 
 /// `total` is the row that is set off, or one past the end.
-fn table(table: &Table, total: usize) -> Markup {
+fn table(table: &TextTable, total: usize) -> Markup {
     let rows = table.columns.first().map_or(0, |column| column.cells.len());
     html! {
         div class="scroll" tabindex="0" {
@@ -459,7 +460,7 @@ fn table(table: &Table, total: usize) -> Markup {
 const SHADES: f64 = 5.0;
 
 /// A table whose cells are shaded by how good they are, from 0 to 1.
-fn heat_map(table: &Table, heat: &[Vec<Option<f64>>]) -> Markup {
+fn heat_map(table: &TextTable, heat: &[Vec<Option<f64>>]) -> Markup {
     let Some((names, columns)) = table.columns.split_first() else { return html! {} };
     let shade = |good: f64| format!("heat{:.0}", (good * SHADES).ceil().clamp(1.0, SHADES));
     html! {
@@ -597,9 +598,9 @@ fn latency_charts(workload: &WorkloadFindings) -> Markup {
 }
 
 /// Stacks that have a curve of a direction, each with the line style of its row.
-fn curves<'a>(rows: &'a [Row], direction: &str) -> Vec<(&'a Row, Curve<'a>)> {
-    let of = |latency: &&'a Latency| latency.direction == direction && latency.curve.len() > 1;
-    let curve = |(at, row): (usize, &'a Row)| {
+fn curves<'a>(rows: &'a [StackRow], direction: &str) -> Vec<(&'a StackRow, Curve<'a>)> {
+    let of = |latency: &&'a LatencyFigures| latency.direction == direction && latency.curve.len() > 1;
+    let curve = |(at, row): (usize, &'a StackRow)| {
         let latency = row.latency.iter().find(of)?;
         Some((row, Curve { points: &latency.curve, class: format!("c{}", at % STYLES) }))
     };
@@ -607,7 +608,7 @@ fn curves<'a>(rows: &'a [Row], direction: &str) -> Vec<(&'a Row, Curve<'a>)> {
 }
 
 fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
-    let (rows, curves): (Vec<&Row>, Vec<Curve>) = curves(&workload.rows, direction).into_iter().unzip();
+    let (rows, curves): (Vec<&StackRow>, Vec<Curve>) = curves(&workload.rows, direction).into_iter().unzip();
     let names: Vec<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
     let words =
         format!("{direction} latency by percentile of {}; the table above has the figures", names.join(", "));

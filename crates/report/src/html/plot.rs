@@ -1,7 +1,7 @@
 //! Drawings as inline SVG. Positions across are percentages, so a drawing stretches with the page while its
 //! text and strokes keep their size; every drawing has a title for those who do not see it.
 
-use iotax_analysis::findings::Figure;
+use iotax_analysis::findings::MeasuredFigure;
 use iotax_units::show_ns;
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    pub(super) fn of(ratio: &Figure) -> Option<Bar> {
+    pub(super) fn of(ratio: &MeasuredFigure) -> Option<Bar> {
         let (low, high) = ratio.bounds()?;
         let change = |ratio: f64| 100.0 * (ratio - 1.0);
         Some(Bar { low: change(low), middle: change(ratio.value()?), high: change(high) })
@@ -129,7 +129,7 @@ pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let low = all().map(|point| point.1).min().unwrap_or(1).max(1) as f64;
     let high = all().map(|point| point.1).max().unwrap_or(1).max(2) as f64;
-    let frame = Frame::of(low, high, all().map(|point| nines(point.0)).fold(1.0, f64::max));
+    let frame = PlotFrame::of(low, high, all().map(|point| nines(point.0)).fold(1.0, f64::max));
     html! {
         svg height=(HEIGHT + 24.0) role="img" aria-label=(words) {
             title { (words) }
@@ -151,16 +151,16 @@ pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
     }
 }
 
-struct Frame {
+struct PlotFrame {
     low: f64,
     high: f64,
     nines: f64,
 }
 
-impl Frame {
-    fn of(low: f64, high: f64, nines: f64) -> Frame {
+impl PlotFrame {
+    fn of(low: f64, high: f64, nines: f64) -> PlotFrame {
         // A little air, and never an empty range.
-        Frame { low: low / 1.15, high: high * 1.15, nines }
+        PlotFrame { low: low / 1.15, high: high * 1.15, nines }
     }
 
     fn x(&self, q: f64) -> String {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn an_axis_of_latencies_has_ticks_even_for_one_value() {
         assert_eq!(nice_step(0.3), 0.5);
-        let frame = Frame::of(90_000.0, 2_000_000.0, 4.0);
+        let frame = PlotFrame::of(90_000.0, 2_000_000.0, 4.0);
         assert_eq!(frame.latency_ticks().len(), 5);
         assert_eq!(tick_words(200_000.0), "200 us");
         assert_eq!(tick_words(1_000_000.0), "1 ms");

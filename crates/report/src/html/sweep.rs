@@ -4,9 +4,9 @@
 use super::chart::{self, Dot, Range, Series};
 use super::{STYLES, section, signed, table};
 use crate::sweep;
-use iotax_analysis::findings::sweep::Place;
-use iotax_analysis::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
-use iotax_analysis::findings::{Figure, Findings};
+use iotax_analysis::findings::sweep::KneePosition;
+use iotax_analysis::findings::sweep::{Curve, StackCurve, SweepFindings, SweptStack};
+use iotax_analysis::findings::{Findings, MeasuredFigure};
 use maud::{Markup, html};
 
 /// A sweep of a run, with its points folded away.
@@ -47,7 +47,7 @@ fn conclusions(one: &SweepFindings) -> Markup {
 fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     let lines = lines(one);
     let baseline = lines.iter().find(|line| line.stack.baseline).map_or("", |line| line.stack.stack.as_str());
-    let groups: Vec<&[Line]> = lines
+    let groups: Vec<&[DrawnLine]> = lines
         .chunk_by(|a, b| one.curve_word.is_none() || a.stack.stack == b.stack.stack)
         .flat_map(|group| group.chunks(STYLES))
         .collect();
@@ -77,7 +77,7 @@ fn drawings(one: &SweepFindings, zone: f64) -> Markup {
 }
 
 /// Of a grid a drawing has one stack.
-fn of_stack(one: &SweepFindings, group: &[Line]) -> String {
+fn of_stack(one: &SweepFindings, group: &[DrawnLine]) -> String {
     match (&one.curve_word, group.first()) {
         (Some(_), Some(line)) => format!(": {}", line.stack.stack),
         _ => String::new(),
@@ -85,35 +85,34 @@ fn of_stack(one: &SweepFindings, group: &[Line]) -> String {
 }
 
 /// One line of a drawing.
-struct Line<'a> {
+struct DrawnLine<'a> {
     name: String,
     style: usize,
     stack: &'a StackCurve,
 }
 
 /// In the order of the drawings: stack by stack, and curve by curve within.
-fn lines(one: &SweepFindings) -> Vec<Line<'_>> {
+fn lines(one: &SweepFindings) -> Vec<DrawnLine<'_>> {
     let stacks = one.curves.iter().map(|curve| curve.stacks.len()).min().unwrap_or(0);
     let curves = |at| one.curves.iter().enumerate().map(move |(number, curve)| line(one, curve, number, at));
     (0..stacks).flat_map(curves).collect()
 }
 
 /// Of a grid named and drawn by its curve, else by its stack.
-fn line<'a>(one: &SweepFindings, curve: &'a Curve, number: usize, at: usize) -> Line<'a> {
+fn line<'a>(one: &SweepFindings, curve: &'a Curve, number: usize, at: usize) -> DrawnLine<'a> {
     let stack = &curve.stacks[at];
     let (name, style) = match (&one.curve_word, &curve.at) {
         (Some(word), Some(value)) => (format!("{word} {}", value.shown), number),
         _ => (stack.stack.clone(), at),
     };
-    Line { name, style: style % STYLES, stack }
+    DrawnLine { name, style: style % STYLES, stack }
 }
 
-impl Line<'_> {
+impl DrawnLine<'_> {
     /// None when no point can be drawn.
-    fn series(&self, ranges: impl Fn(&Point) -> Option<(Range, Range)>) -> Option<Series> {
-        let is_knee =
-            |point: &Point| matches!(&self.stack.knee.place, Place::Inside { at, .. } if *at == point.at);
-        let dot = |point: &Point| {
+    fn series(&self, ranges: impl Fn(&SweptStack) -> Option<(Range, Range)>) -> Option<Series> {
+        let is_knee = |point: &SweptStack| matches!(&self.stack.knee.place, KneePosition::Inside { at, .. } if *at == point.at);
+        let dot = |point: &SweptStack| {
             let (x, y) = ranges(point)?;
             let (label, hollow) = (point.at.shown.clone(), point.kept_up == Some(false));
             Some(Dot { label, x, y, knee: is_knee(point), hollow })
@@ -124,19 +123,19 @@ impl Line<'_> {
 }
 
 /// A figure with an interval, each value scaled.
-fn range(figure: &Figure, scale: impl Fn(f64) -> f64) -> Option<Range> {
+fn range(figure: &MeasuredFigure, scale: impl Fn(f64) -> f64) -> Option<Range> {
     let (low, high) = figure.bounds()?;
     Some(Range { low: scale(low), value: scale(figure.value()?), high: scale(high) })
 }
 
 /// The change of the acknowledged rate in percent over the swept value.
-fn cost(point: &Point) -> Option<(Range, Range)> {
+fn cost(point: &SweptStack) -> Option<(Range, Range)> {
     let change = range(&point.costs.first()?.ratio, |ratio| 100.0 * (ratio - 1.0))?;
     Some((Range::point(point.at.value as f64), change))
 }
 
 /// Throughput over mean latency.
-fn throughput(one: &SweepFindings) -> impl Fn(&Point) -> Option<(Range, Range)> {
+fn throughput(one: &SweepFindings) -> impl Fn(&SweptStack) -> Option<(Range, Range)> {
     let by_bytes = one.throughput == "B/s";
     move |point| {
         let rate = match by_bytes {

@@ -1,8 +1,8 @@
 //! One cell of the check: the same simulated comparison again and again, each time with another seed.
 
 use super::conduct::{Conducted, one_after_the_other};
-use super::kinds::Source;
-use crate::judge::Judged;
+use super::kinds::NoiseSource;
+use crate::judge::JudgedRatio;
 use crate::noise::Noise;
 use crate::pilot::Design;
 use crate::stop::StopSpec;
@@ -14,9 +14,9 @@ const ZONE: f64 = 0.02;
 
 /// What is simulated.
 #[derive(Clone)]
-pub struct Cell {
+pub struct SimulatedCell {
     /// Under which noise.
-    pub source: Source,
+    pub source: NoiseSource,
     /// Costs of the stacks, the baseline's first.
     pub costs: Vec<f64>,
     /// When measuring stops.
@@ -27,7 +27,7 @@ pub struct Cell {
 
 /// What came of one repetition: each stack against the baseline.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct Repetition {
     /// A line a comparison.
     pub comparisons: Vec<Concluded>,
     /// Machine time, seconds.
@@ -91,7 +91,7 @@ pub enum StatedVerdict {
 }
 
 impl Concluded {
-    fn of(judged: &Judged, truth: f64) -> Concluded {
+    fn of(judged: &JudgedRatio, truth: f64) -> Concluded {
         let found = judged.ratio.as_ref().ok();
         Concluded {
             said: said(&judged.verdict),
@@ -132,10 +132,10 @@ fn refused(verdict: &Verdict) -> Option<&'static str> {
     }
 }
 
-impl Outcome {
+impl Repetition {
     /// Whether any comparison shows a false cost or gain by its simultaneous interval (none of them
     /// costs anything).
-    pub fn any_false(outcomes: &[&Outcome]) -> bool {
+    pub fn any_false(outcomes: &[&Repetition]) -> bool {
         let all: Vec<&Concluded> = outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
         let significant = family::significant(&all.iter().map(|one| one.p).collect::<Vec<_>>());
         all.iter()
@@ -144,9 +144,9 @@ impl Outcome {
     }
 }
 
-impl Cell {
+impl SimulatedCell {
     /// One repetition; the same seed gives the same.
-    pub fn once(&self, seed: u64) -> Outcome {
+    pub fn once(&self, seed: u64) -> Repetition {
         let mut noise = Noise::new(seed);
         let (machine, order) = (noise.fork(), noise.bits());
         let done = self.source.conduct(&self.costs, &self.stop, ZONE, machine.clone(), order);
@@ -154,7 +154,7 @@ impl Cell {
         let Conducted { judged, took_s, pilot_s, limited, design, added, lone_s } = done;
         let naive =
             |each_s| one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s);
-        Outcome {
+        Repetition {
             comparisons: judged
                 .iter()
                 .enumerate()
@@ -178,24 +178,24 @@ impl Cell {
 /// All repetitions of all cells, spread over the machine's cores; the result does not depend on how.
 /// `tell` hears of each repetition before it runs and may end it all: then there is nothing.
 pub fn repeat(
-    cells: &[Cell],
+    cells: &[SimulatedCell],
     reps: u64,
     seed: u64,
     tell: &(dyn Fn() -> ControlFlow<()> + Sync),
-) -> Option<Vec<Vec<Outcome>>> {
+) -> Option<Vec<Vec<Repetition>>> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     // Small seeds differ in few bits, and so do repetitions: without mixing, one seed's repetitions are another's.
     let base = Noise::new(seed).bits();
     let seed_of = |cell: usize, rep: u64| Noise::new(base ^ (cell as u64) << 40 ^ rep).bits();
-    let share = |thread: u64| -> Option<Vec<Vec<Outcome>>> {
-        let of = |(at, cell): (usize, &Cell)| {
+    let share = |thread: u64| -> Option<Vec<Vec<Repetition>>> {
+        let of = |(at, cell): (usize, &SimulatedCell)| {
             let ours = (thread..reps).step_by(threads as usize);
             let one = |rep| tell().is_continue().then(|| cell.once(seed_of(at, rep)));
             ours.map(one).collect()
         };
         cells.iter().enumerate().map(of).collect()
     };
-    let shares: Option<Vec<Vec<Vec<Outcome>>>> = std::thread::scope(|scope| {
+    let shares: Option<Vec<Vec<Vec<Repetition>>>> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
         // A panic of a simulation is a bug and goes on as one.
         running
@@ -207,8 +207,8 @@ pub fn repeat(
 }
 
 /// Back in the order of the repetitions.
-fn interleaved(shares: Vec<Vec<Vec<Outcome>>>, cells: usize) -> Vec<Vec<Outcome>> {
-    let mut all: Vec<Vec<Outcome>> = vec![Vec::new(); cells];
+fn interleaved(shares: Vec<Vec<Vec<Repetition>>>, cells: usize) -> Vec<Vec<Repetition>> {
+    let mut all: Vec<Vec<Repetition>> = vec![Vec::new(); cells];
     let mut shares: Vec<Vec<_>> =
         shares.into_iter().map(|share| share.into_iter().map(Vec::into_iter).collect()).collect();
     for (at, cell) in all.iter_mut().enumerate() {

@@ -1,19 +1,19 @@
 //! A whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked of `stats` as a real run asks.
 
-use super::machine::Machine;
+use super::machine::SimulatedMachine;
 use crate::checks;
-use crate::judge::{Judged, Question, judge};
-use crate::pilot::{self, Bounds, Design, PilotSlice};
+use crate::judge::{JudgedRatio, Question, judge};
+use crate::pilot::{self, Design, DesignBounds, PilotSlice};
 use crate::ratio::Difference;
-use crate::rounds::{Round, RoundKind, Value};
+use crate::rounds::{Round, RoundKind, SliceValue};
 use crate::stop::{Decision, StopSpec};
-use crate::trial::{Trial, TrialSpec};
+use crate::trial::{RoundTrial, TrialSpec};
 
 /// What was concluded, and after how long.
 #[derive(Clone, Debug)]
 pub struct Conducted {
     /// Each stack but the first against the first.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedRatio>,
     /// Machine time in all, seconds.
     pub took_s: f64,
     /// Of that before the first round: warm-up and pilot, seconds.
@@ -29,13 +29,13 @@ pub struct Conducted {
 }
 
 /// Carries one out; the machine's first stack is the baseline.
-pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> Conducted {
+pub fn conduct(machine: &mut SimulatedMachine, stop: &StopSpec, zone: f64, seed: u64) -> Conducted {
     let stacks: Vec<usize> = (0..machine.costs.len()).collect();
     let design = piloted(machine, stop);
     let spec = TrialSpec {
         stacks: stacks.clone(),
         baseline: 0,
-        value: Value::Rate,
+        value: SliceValue::Rate,
         pattern: design.pattern,
         long_rounds: true,
         seed,
@@ -43,7 +43,7 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
         steady: None,
         preconditioned: Vec::new(),
     };
-    let mut trial = Trial::new(spec, &[]);
+    let mut trial = RoundTrial::new(spec, &[]);
     let (began, limited_before) = (machine.at_s, machine.limited_s);
     let mut rounds: Vec<Round> = Vec::new();
     loop {
@@ -53,7 +53,7 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
             break;
         }
     }
-    let question = |b: usize| Question { a: 0, b, value: Value::Rate, zone, precision: stop.precision };
+    let question = |b: usize| Question { a: 0, b, value: SliceValue::Rate, zone, precision: stop.precision };
     let windows: f64 = rounds.iter().flat_map(|round| &round.parts).map(|part| part.seconds).sum();
     Conducted {
         judged: stacks[1..].iter().map(|b| judge(&rounds, &question(*b))).collect(),
@@ -66,7 +66,7 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
     }
 }
 
-fn round(machine: &mut Machine, trial: &mut Trial, slice_s: f64) -> Round {
+fn round(machine: &mut SimulatedMachine, trial: &mut RoundTrial, slice_s: f64) -> Round {
     let planned = trial.plan();
     let times = if planned.kind == RoundKind::Long { checks::TIMES as f64 } else { 1.0 };
     let parts = planned.order.iter().map(|stack| machine.slice(*stack, slice_s * times)).collect();
@@ -74,7 +74,7 @@ fn round(machine: &mut Machine, trial: &mut Trial, slice_s: f64) -> Round {
 }
 
 /// Warm-up slices of every stack say how slow the slowest is; then the pilot on the baseline.
-fn piloted(machine: &mut Machine, stop: &StopSpec) -> Design {
+fn piloted(machine: &mut SimulatedMachine, stop: &StopSpec) -> Design {
     let stacks = machine.costs.len();
     let warm_up = |stack| machine.slice(stack, pilot::SLICE_S);
     let warm: Vec<_> = (0..stacks).map(warm_up).collect();
@@ -85,11 +85,11 @@ fn piloted(machine: &mut Machine, stop: &StopSpec) -> Design {
         let part = machine.slice(0, pilot::SLICE_S);
         slices.push(PilotSlice { rate: part.amount / part.seconds, took_s: machine.at_s - began });
     }
-    pilot::design(&slices, &Bounds { stacks, slowest, budget_s: stop.budget_s })
+    pilot::design(&slices, &DesignBounds { stacks, slowest, budget_s: stop.budget_s })
 }
 
 /// What everybody does: the baseline for a time, then the stack for as long. Gives B over A.
-pub fn one_after_the_other(machine: &mut Machine, each_s: f64) -> f64 {
+pub fn one_after_the_other(machine: &mut SimulatedMachine, each_s: f64) -> f64 {
     let [a, b] = [0, 1].map(|stack| machine.slice(stack, each_s));
     (b.amount / b.seconds) / (a.amount / a.seconds)
 }

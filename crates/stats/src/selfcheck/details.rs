@@ -1,6 +1,6 @@
 //! What lies behind the lines: how one kind of noise went at one cost, summed over its repetitions.
 
-use super::cell::{Cell, Outcome, StatedVerdict};
+use super::cell::{Repetition, SimulatedCell, StatedVerdict};
 use crate::pilot::{self, Pattern};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Detail {
 
 impl Detail {
     /// Of a cell's outcomes.
-    pub fn of(cell: &Cell, purpose: &'static str, outcomes: &[Outcome]) -> Detail {
+    pub fn of(cell: &SimulatedCell, purpose: &'static str, outcomes: &[Repetition]) -> Detail {
         let firsts = || outcomes.iter().map(|one| &one.comparisons[0]);
         let said = |what| mean(firsts().map(|one| f64::from(u8::from(one.said == what))));
         Detail {
@@ -62,8 +62,8 @@ impl Detail {
     }
 }
 
-fn designs(outcomes: &[Outcome]) -> Vec<(String, f64)> {
-    let word = |outcome: &Outcome| {
+fn designs(outcomes: &[Repetition]) -> Vec<(String, f64)> {
+    let word = |outcome: &Repetition| {
         let order = match outcome.design.pattern {
             Pattern::Mirror => "ABBA",
             Pattern::Double => "ABBABAAB",

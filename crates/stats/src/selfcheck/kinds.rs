@@ -1,7 +1,7 @@
 //! The family of noises: each entry makes a machine under its noise. A new one is an entry here.
 
 use super::conduct::{Conducted, conduct};
-use super::machine::{Bucket, Machine};
+use super::machine::{Bucket, SimulatedMachine};
 use super::series::{self, Recorded};
 use super::short::{self, fine, kinds::ShortSource};
 use super::signal::{Constant, Decay, Episodes, Periodic, Replay, Signal, Stalls, Walk};
@@ -32,13 +32,13 @@ pub struct NoiseKind {
     pub help: &'static str,
     /// What it shows.
     pub class: Class,
-    make: fn(&mut Noise) -> Parts,
+    make: fn(&mut Noise) -> NoiseParts,
     /// Mean of what only the stack meets: it belongs to its true ratio.
     own_mean: fn() -> f64,
 }
 
 /// What a kind gives to a machine.
-struct Parts {
+struct NoiseParts {
     shared: Box<dyn Signal>,
     own: Vec<(usize, Box<dyn Signal>)>,
     white: f64,
@@ -48,13 +48,13 @@ struct Parts {
 /// White noise under the other kinds.
 const WHITE: f64 = 0.03;
 
-impl Parts {
-    fn shared(signal: impl Signal + 'static) -> Parts {
-        Parts { shared: Box::new(signal), own: Vec::new(), white: WHITE, bucket: None }
+impl NoiseParts {
+    fn shared(signal: impl Signal + 'static) -> NoiseParts {
+        NoiseParts { shared: Box::new(signal), own: Vec::new(), white: WHITE, bucket: None }
     }
 
-    fn own(signal: impl Signal + 'static) -> Parts {
-        Parts { own: vec![(1, Box::new(signal))], ..Parts::shared(Constant) }
+    fn own(signal: impl Signal + 'static) -> NoiseParts {
+        NoiseParts { own: vec![(1, Box::new(signal))], ..NoiseParts::shared(Constant) }
     }
 }
 
@@ -63,18 +63,18 @@ fn none() -> f64 {
 }
 
 /// Quiet time, disturbed time (seconds) and level of what only the stack meets.
-type Turns = (f64, f64, f64);
-const SECOND_EPISODES: Turns = (2.0, 1.0, 0.7);
-const LONG_EPISODES: Turns = (20.0, 10.0, 0.97);
-const DIPS: Turns = (0.25, 0.02, 0.1);
+type DisturbedTurns = (f64, f64, f64);
+const SECOND_EPISODES: DisturbedTurns = (2.0, 1.0, 0.7);
+const LONG_EPISODES: DisturbedTurns = (20.0, 10.0, 0.97);
+const DIPS: DisturbedTurns = (0.25, 0.02, 0.1);
 const SLOW_DEVIATION: f64 = 0.1;
-const RARE_STALLS: Turns = (10.0, 0.25, 0.0);
+const RARE_STALLS: DisturbedTurns = (10.0, 0.25, 0.0);
 
-fn turns(noise: &mut Noise, (quiet_s, disturbed_s, level): Turns) -> Parts {
-    Parts::own(Episodes::new(noise.fork(), quiet_s, disturbed_s, level))
+fn turns(noise: &mut Noise, (quiet_s, disturbed_s, level): DisturbedTurns) -> NoiseParts {
+    NoiseParts::own(Episodes::new(noise.fork(), quiet_s, disturbed_s, level))
 }
 
-fn expected((quiet_s, disturbed_s, level): Turns) -> f64 {
+fn expected((quiet_s, disturbed_s, level): DisturbedTurns) -> f64 {
     Episodes::expected(quiet_s, disturbed_s, level)
 }
 
@@ -84,35 +84,35 @@ pub const ALL: &[NoiseKind] = &[
         name: "iid",
         help: "white noise, 5 % a slice of 50 ms",
         class: Class::Shared,
-        make: |_| Parts { white: 0.05, ..Parts::shared(Constant) },
+        make: |_| NoiseParts { white: 0.05, ..NoiseParts::shared(Constant) },
         own_mean: none,
     },
     NoiseKind {
         name: "AR(1)",
         help: "a level that wanders by 10 % and remembers 2 s",
         class: Class::Shared,
-        make: |noise| Parts::shared(Walk::remembering(noise.fork(), 0.1, 2.0)),
+        make: |noise| NoiseParts::shared(Walk::remembering(noise.fork(), 0.1, 2.0)),
         own_mean: none,
     },
     NoiseKind {
         name: "random walk",
         help: "a level that drifts by 1 % in a second, 17 % in five minutes",
         class: Class::Shared,
-        make: |noise| Parts::shared(Walk::random(noise.fork(), 0.01)),
+        make: |noise| NoiseParts::shared(Walk::random(noise.fork(), 0.01)),
         own_mean: none,
     },
     NoiseKind {
         name: "shared bursts",
         help: "a neighbour takes half for 0.3 s, every 3 s",
         class: Class::Shared,
-        make: |noise| Parts::shared(Episodes::new(noise.fork(), 2.7, 0.3, 0.5)),
+        make: |noise| NoiseParts::shared(Episodes::new(noise.fork(), 2.7, 0.3, 0.5)),
         own_mean: none,
     },
     NoiseKind {
         name: "bimodal",
         help: "two levels 15 % apart, 2 s each on average",
         class: Class::Shared,
-        make: |noise| Parts::shared(Episodes::new(noise.fork(), 2.0, 2.0, 0.85)),
+        make: |noise| NoiseParts::shared(Episodes::new(noise.fork(), 2.0, 2.0, 0.85)),
         own_mean: none,
     },
     NoiseKind {
@@ -121,7 +121,7 @@ pub const ALL: &[NoiseKind] = &[
         class: Class::Shared,
         make: |noise| {
             let phase_s = 0.224 * noise.uniform();
-            Parts::shared(Periodic { period_s: 0.224, stall_s: 0.015, level: 0.05, phase_s })
+            NoiseParts::shared(Periodic { period_s: 0.224, stall_s: 0.015, level: 0.05, phase_s })
         },
         own_mean: none,
     },
@@ -129,7 +129,7 @@ pub const ALL: &[NoiseKind] = &[
         name: "write cliff",
         help: "the level falls to 65 % within the first minute",
         class: Class::Shared,
-        make: |_| Parts::shared(Decay { floor: 0.65, time_s: 20.0 }),
+        make: |_| NoiseParts::shared(Decay { floor: 0.65, time_s: 20.0 }),
         own_mean: none,
     },
     NoiseKind {
@@ -139,9 +139,9 @@ pub const ALL: &[NoiseKind] = &[
         make: |noise| {
             // At the full rate the credit falls by 40 % of it.
             let seconds = 5.0 + 15.0 * noise.uniform();
-            Parts {
+            NoiseParts {
                 bucket: Some(Bucket { credit: 20_000.0 * seconds, limit: 0.6 }),
-                ..Parts::shared(Constant)
+                ..NoiseParts::shared(Constant)
             }
         },
         own_mean: none,
@@ -164,14 +164,14 @@ pub const ALL: &[NoiseKind] = &[
         name: "rare stalls of B",
         help: "only B: nothing for 0.25 s, every 10 s",
         class: Class::Rare,
-        make: |noise| Parts::own(Stalls::new(noise.fork(), RARE_STALLS.0, RARE_STALLS.1)),
+        make: |noise| NoiseParts::own(Stalls::new(noise.fork(), RARE_STALLS.0, RARE_STALLS.1)),
         own_mean: || expected(RARE_STALLS),
     },
     NoiseKind {
         name: "slow noise of B",
         help: "only B: a level that wanders by 10 % and remembers 10 s",
         class: Class::Rare,
-        make: |noise| Parts::own(Walk::remembering(noise.fork(), SLOW_DEVIATION, 10.0)),
+        make: |noise| NoiseParts::own(Walk::remembering(noise.fork(), SLOW_DEVIATION, 10.0)),
         own_mean: || (SLOW_DEVIATION * SLOW_DEVIATION / 2.0).exp(),
     },
     NoiseKind {
@@ -185,7 +185,7 @@ pub const ALL: &[NoiseKind] = &[
 
 /// A kind of noise, made up or recorded.
 #[derive(Clone)]
-pub enum Source {
+pub enum NoiseSource {
     /// Of the family.
     MadeUp(&'static NoiseKind),
     /// Replayed.
@@ -194,60 +194,60 @@ pub enum Source {
     Short(ShortSource),
 }
 
-impl Source {
+impl NoiseSource {
     /// Reads a recorded series, of slices or a fine one.
     ///
     /// # Errors
     /// What is wrong, with the line, for a message that names the file.
-    pub fn parse(name: &str, text: &str) -> Result<Source, String> {
+    pub fn parse(name: &str, text: &str) -> Result<NoiseSource, String> {
         Ok(match fine::is_fine(text) {
-            true => Source::Short(ShortSource::Fine(Arc::new(fine::parse(name, text)?))),
-            false => Source::Recorded(Arc::new(series::parse(name, text)?)),
+            true => NoiseSource::Short(ShortSource::Fine(Arc::new(fine::parse(name, text)?))),
+            false => NoiseSource::Recorded(Arc::new(series::parse(name, text)?)),
         })
     }
 
     /// Name of a recorded series.
     pub fn recorded(&self) -> Option<&str> {
         match self {
-            Source::Recorded(recorded) => Some(&recorded.name),
-            Source::Short(ShortSource::Fine(fine)) => Some(&fine.recorded.name),
-            Source::MadeUp(_) | Source::Short(ShortSource::MadeUp(_)) => None,
+            NoiseSource::Recorded(recorded) => Some(&recorded.name),
+            NoiseSource::Short(ShortSource::Fine(fine)) => Some(&fine.recorded.name),
+            NoiseSource::MadeUp(_) | NoiseSource::Short(ShortSource::MadeUp(_)) => None,
         }
     }
 
     /// For the table.
     pub fn name(&self) -> String {
         match self {
-            Source::MadeUp(kind) => kind.name.to_owned(),
-            Source::Recorded(recorded) => format!("replay {}", recorded.name),
-            Source::Short(short) => short.name(),
+            NoiseSource::MadeUp(kind) => kind.name.to_owned(),
+            NoiseSource::Recorded(recorded) => format!("replay {}", recorded.name),
+            NoiseSource::Short(short) => short.name(),
         }
     }
 
     /// One line.
     pub fn help(&self) -> String {
         match self {
-            Source::MadeUp(kind) => kind.help.to_owned(),
-            Source::Recorded(recorded) => recorded.what.clone(),
-            Source::Short(short) => short.help(),
+            NoiseSource::MadeUp(kind) => kind.help.to_owned(),
+            NoiseSource::Recorded(recorded) => recorded.what.clone(),
+            NoiseSource::Short(short) => short.help(),
         }
     }
 
     /// What it shows.
     pub fn class(&self) -> Class {
         match self {
-            Source::MadeUp(kind) => kind.class,
-            Source::Recorded(_) => Class::Shared,
-            Source::Short(short) => short.class(),
+            NoiseSource::MadeUp(kind) => kind.class,
+            NoiseSource::Recorded(_) => Class::Shared,
+            NoiseSource::Short(short) => short.class(),
         }
     }
 
     /// The true ratio of a stack with that cost.
     pub fn truth(&self, cost: f64) -> f64 {
         match self {
-            Source::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
-            Source::Recorded(_) => 1.0 - cost,
-            Source::Short(short) => short.truth(cost),
+            NoiseSource::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
+            NoiseSource::Recorded(_) => 1.0 - cost,
+            NoiseSource::Short(short) => short.truth(cost),
         }
     }
 
@@ -261,19 +261,21 @@ impl Source {
         order: u64,
     ) -> Conducted {
         match self {
-            Source::Short(source) => short::conduct(&mut source.machine(costs, noise), stop, zone, order),
+            NoiseSource::Short(source) => {
+                short::conduct(&mut source.machine(costs, noise), stop, zone, order)
+            }
             _ => conduct(&mut self.machine(costs, noise), stop, zone, order),
         }
     }
 
     /// A machine with stacks of these costs; only stack 1 meets what is B's own. For short slices there is another.
-    pub fn machine(&self, costs: &[f64], mut noise: Noise) -> Machine {
+    pub fn machine(&self, costs: &[f64], mut noise: Noise) -> SimulatedMachine {
         let parts = match self {
-            Source::MadeUp(kind) => (kind.make)(&mut noise),
-            Source::Recorded(recorded) => replayed(recorded, &mut noise),
-            Source::Short(_) => Parts::shared(Constant),
+            NoiseSource::MadeUp(kind) => (kind.make)(&mut noise),
+            NoiseSource::Recorded(recorded) => replayed(recorded, &mut noise),
+            NoiseSource::Short(_) => NoiseParts::shared(Constant),
         };
-        Machine {
+        SimulatedMachine {
             at_s: 0.0,
             limited_s: 0.0,
             shared: parts.shared,
@@ -287,6 +289,6 @@ impl Source {
 }
 
 /// A recorded slice has its own white noise in it.
-fn replayed(recorded: &Recorded, noise: &mut Noise) -> Parts {
-    Parts { white: 0.0, ..Parts::shared(Replay::new(recorded.series.clone(), noise)) }
+fn replayed(recorded: &Recorded, noise: &mut Noise) -> NoiseParts {
+    NoiseParts { white: 0.0, ..NoiseParts::shared(Replay::new(recorded.series.clone(), noise)) }
 }

@@ -1,8 +1,8 @@
 //! The table of what must hold: each line a figure of the simulations, its Monte-Carlo error and its bound.
 
-use super::cell::{Cell, Concluded, Outcome, StatedVerdict};
+use super::cell::{Concluded, Repetition, SimulatedCell, StatedVerdict};
 use super::details::Detail;
-use super::kinds::{ALL, Class, Source};
+use super::kinds::{ALL, Class, NoiseSource};
 use super::short::{self, kinds::ShortSource};
 use crate::stop::StopSpec;
 use iotax_units::median;
@@ -16,7 +16,7 @@ pub const FULL: u64 = 2000;
 /// Which way a bound binds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bound {
+pub enum LineBound {
     /// The figure must not be above.
     AtMost(f64),
     /// The figure must not be below.
@@ -30,7 +30,7 @@ pub enum Bound {
 /// Unit of a figure, for printing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum LineUnit {
     /// A share, printed in percent.
     Share,
     /// Seconds.
@@ -55,9 +55,9 @@ pub struct SelfcheckLine {
     /// Its Monte-Carlo standard error.
     pub error: f64,
     /// Its unit.
-    pub unit: Unit,
+    pub unit: LineUnit,
     /// What must hold.
-    pub bound: Bound,
+    pub bound: LineBound,
     /// Repetitions behind it.
     pub n: usize,
     /// Whether it does, at these repetitions.
@@ -67,7 +67,7 @@ pub struct SelfcheckLine {
 /// How a line stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum LineState {
     /// The figure is within its bound.
     Ok,
     /// It is beyond, by no more than the allowance for so few repetitions.
@@ -78,14 +78,14 @@ pub enum State {
     Shown,
 }
 
-impl Bound {
+impl LineBound {
     /// Whether a figure is within, give or take an allowance; one that is not a number never is.
     fn admits(self, value: f64, allowance: f64) -> bool {
         match self {
-            Bound::AtMost(most) => value <= most + allowance,
-            Bound::AtLeast(least) => value >= least - allowance,
-            Bound::Between(least, most) => value >= least - allowance && value <= most + allowance,
-            Bound::Shown => true,
+            LineBound::AtMost(most) => value <= most + allowance,
+            LineBound::AtLeast(least) => value >= least - allowance,
+            LineBound::Between(least, most) => value >= least - allowance && value <= most + allowance,
+            LineBound::Shown => true,
         }
     }
 }
@@ -97,16 +97,22 @@ pub fn allowance(reps: u64) -> f64 {
 
 impl SelfcheckLine {
     /// How it stands.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> LineState {
         match (self.bound, self.holds) {
-            (Bound::Shown, _) => State::Shown,
-            (_, false) => State::Fails,
-            (bound, true) if bound.admits(self.value, 0.0) => State::Ok,
-            _ => State::WithinError,
+            (LineBound::Shown, _) => LineState::Shown,
+            (_, false) => LineState::Fails,
+            (bound, true) if bound.admits(self.value, 0.0) => LineState::Ok,
+            _ => LineState::WithinError,
         }
     }
 
-    pub(super) fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> SelfcheckLine {
+    pub(super) fn new(
+        figure: &str,
+        of: &str,
+        sample: RepeatedFigure,
+        unit: LineUnit,
+        bound: LineBound,
+    ) -> SelfcheckLine {
         let (value, error) = (sample.value, sample.error);
         let holds = bound.admits(value, allowance(sample.reps) * error);
         SelfcheckLine { figure: figure.into(), of: of.into(), value, error, unit, bound, n: sample.n, holds }
@@ -115,39 +121,39 @@ impl SelfcheckLine {
 
 /// A figure estimated from repetitions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct RepeatedFigure {
     pub(super) value: f64,
     error: f64,
     n: usize,
     reps: u64,
 }
 
-pub(super) fn share(hits: impl Iterator<Item = bool>, reps: u64) -> Sample {
+pub(super) fn share(hits: impl Iterator<Item = bool>, reps: u64) -> RepeatedFigure {
     let (n, hit) = hits.fold((0usize, 0usize), |(n, hit), one| (n + 1, hit + usize::from(one)));
     let value = hit as f64 / n as f64;
     // The error of a share of 0 or 1 is not 0: Agresti and Coull's two more of each kind.
     let shrunk = (hit as f64 + 2.0) / (n as f64 + 4.0);
-    Sample { value, error: (shrunk * (1.0 - shrunk) / (n as f64 + 4.0)).sqrt(), n, reps }
+    RepeatedFigure { value, error: (shrunk * (1.0 - shrunk) / (n as f64 + 4.0)).sqrt(), n, reps }
 }
 
-pub(super) fn average(values: impl Iterator<Item = f64>, reps: u64) -> Sample {
+pub(super) fn average(values: impl Iterator<Item = f64>, reps: u64) -> RepeatedFigure {
     let values: Vec<f64> = values.collect();
     let n = values.len() as f64;
     let value = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|one| (one - value).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    Sample { value, error: (variance / n).sqrt(), n: values.len(), reps }
+    RepeatedFigure { value, error: (variance / n).sqrt(), n: values.len(), reps }
 }
 
 /// Everything that is simulated.
 pub struct Plan {
     /// Cells, in an order of their own.
-    pub cells: Vec<Cell>,
-    parts: Vec<Part>,
+    pub cells: Vec<SimulatedCell>,
+    parts: Vec<CellPart>,
 }
 
 /// What a cell is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Part {
+pub(super) enum CellPart {
     Standard(Class, f64),
     /// In short slices.
     Short(Class, f64),
@@ -160,20 +166,20 @@ pub(super) enum Part {
     Matrix,
 }
 
-impl Part {
+impl CellPart {
     fn purpose(self) -> &'static str {
         match self {
-            Part::Standard(..) | Part::Short(..) | Part::Local(_) => "",
-            Part::Rare | Part::Hard => "at least 60 s",
-            Part::Throttled => "at least 30 s",
-            Part::Fixed => "120 s",
-            Part::Matrix => "matrix",
+            CellPart::Standard(..) | CellPart::Short(..) | CellPart::Local(_) => "",
+            CellPart::Rare | CellPart::Hard => "at least 60 s",
+            CellPart::Throttled => "at least 30 s",
+            CellPart::Fixed => "120 s",
+            CellPart::Matrix => "matrix",
         }
     }
 }
 
-fn cell(source: &Source, cost: f64, stop: StopSpec) -> Cell {
-    Cell { source: source.clone(), costs: vec![0.0, cost], stop, naive_s: None }
+fn cell(source: &NoiseSource, cost: f64, stop: StopSpec) -> SimulatedCell {
+    SimulatedCell { source: source.clone(), costs: vec![0.0, cost], stop, naive_s: None }
 }
 
 const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 300.0 };
@@ -184,11 +190,11 @@ const MATRIX_STACKS: usize = 5;
 
 impl Plan {
     /// Of all kinds, the series that come with iotax, and those of the user's own machine.
-    pub fn new(shipped: &[Source], local: &[Source]) -> Plan {
+    pub fn new(shipped: &[NoiseSource], local: &[NoiseSource]) -> Plan {
         let mut plan = Plan { cells: Vec::new(), parts: Vec::new() };
-        let made_up = ALL.iter().map(Source::MadeUp);
-        let long = shipped.iter().filter(|source| !matches!(source, Source::Short(_)));
-        let sources: Vec<Source> = made_up.chain(long.cloned()).collect();
+        let made_up = ALL.iter().map(NoiseSource::MadeUp);
+        let long = shipped.iter().filter(|source| !matches!(source, NoiseSource::Short(_)));
+        let sources: Vec<NoiseSource> = made_up.chain(long.cloned()).collect();
         for source in &sources {
             plan.add_source(source);
         }
@@ -197,17 +203,19 @@ impl Plan {
         // Last, so that the cells before them have the same seeds with and without them.
         for source in local {
             match source {
-                Source::Short(short) => plan.add_short_source(short),
-                _ => COSTS.iter().for_each(|cost| plan.add(Part::Local(*cost), cell(source, *cost, STOP))),
+                NoiseSource::Short(short) => plan.add_short_source(short),
+                _ => {
+                    COSTS.iter().for_each(|cost| plan.add(CellPart::Local(*cost), cell(source, *cost, STOP)))
+                }
             }
         }
         plan
     }
 
-    fn add_short(&mut self, shipped: &[Source]) {
+    fn add_short(&mut self, shipped: &[NoiseSource]) {
         short::kinds::ALL.iter().for_each(|kind| self.add_short_source(&ShortSource::MadeUp(kind)));
         for source in shipped {
-            if let Source::Short(fine) = source {
+            if let NoiseSource::Short(fine) = source {
                 self.add_short_source(fine);
             }
         }
@@ -215,51 +223,54 @@ impl Plan {
 
     fn add_short_source(&mut self, source: &ShortSource) {
         for cost in source.costs() {
-            let part = Part::Short(source.class(), *cost);
-            self.add(part, cell(&Source::Short(source.clone()), *cost, source.stop()));
+            let part = CellPart::Short(source.class(), *cost);
+            self.add(part, cell(&NoiseSource::Short(source.clone()), *cost, source.stop()));
         }
     }
 
-    fn add_matrix(&mut self, sources: &[Source]) {
-        let shared: Vec<&Source> = sources.iter().filter(|source| source.class() == Class::Shared).collect();
+    fn add_matrix(&mut self, sources: &[NoiseSource]) {
+        let shared: Vec<&NoiseSource> =
+            sources.iter().filter(|source| source.class() == Class::Shared).collect();
         for at in 0..MATRIX_WORKLOADS {
             // Every workload of a matrix has its own noise.
             let source = shared[at * shared.len() / MATRIX_WORKLOADS].clone();
             let costs = vec![0.0; MATRIX_STACKS];
-            self.add(Part::Matrix, Cell { source, costs, stop: STOP, naive_s: None });
+            self.add(CellPart::Matrix, SimulatedCell { source, costs, stop: STOP, naive_s: None });
         }
     }
 
-    fn add_source(&mut self, source: &Source) {
+    fn add_source(&mut self, source: &NoiseSource) {
         let cell = |cost: f64, stop: StopSpec| cell(source, cost, stop);
         let long = StopSpec { min_time_s: 60.0, ..STOP };
         match source.class() {
             class @ (Class::Shared | Class::Own) => {
-                COSTS.iter().for_each(|cost| self.add(Part::Standard(class, *cost), cell(*cost, STOP)));
+                COSTS.iter().for_each(|cost| self.add(CellPart::Standard(class, *cost), cell(*cost, STOP)));
             }
-            Class::Rare => [0.0, 0.02].iter().for_each(|cost| self.add(Part::Rare, cell(*cost, long))),
-            Class::Hard => self.add(Part::Hard, cell(0.02, long)),
-            Class::Throttled => self.add(Part::Throttled, cell(0.02, StopSpec { min_time_s: 30.0, ..STOP })),
+            Class::Rare => [0.0, 0.02].iter().for_each(|cost| self.add(CellPart::Rare, cell(*cost, long))),
+            Class::Hard => self.add(CellPart::Hard, cell(0.02, long)),
+            Class::Throttled => {
+                self.add(CellPart::Throttled, cell(0.02, StopSpec { min_time_s: 30.0, ..STOP }))
+            }
         }
         if FIXED_OF.iter().any(|(name, _)| *name == source.name()) {
-            self.add(Part::Fixed, Cell { naive_s: Some(60.0), ..cell(0.02, FIXED) });
+            self.add(CellPart::Fixed, SimulatedCell { naive_s: Some(60.0), ..cell(0.02, FIXED) });
         }
     }
 
-    fn add(&mut self, part: Part, cell: Cell) {
+    fn add(&mut self, part: CellPart, cell: SimulatedCell) {
         self.parts.push(part);
         self.cells.push(cell);
     }
 
     /// The details, of the outcomes of all cells.
-    pub fn details(&self, outcomes: &[Vec<Outcome>]) -> Vec<Detail> {
+    pub fn details(&self, outcomes: &[Vec<Repetition>]) -> Vec<Detail> {
         let cells = self.cells.iter().zip(&self.parts).zip(outcomes);
         cells.map(|((cell, part), outcomes)| Detail::of(cell, part.purpose(), outcomes)).collect()
     }
 
     /// The table, of the outcomes of all cells.
-    pub fn lines(&self, outcomes: &[Vec<Outcome>], reps: u64) -> Vec<SelfcheckLine> {
-        let table = Table { plan: self, outcomes, reps };
+    pub fn lines(&self, outcomes: &[Vec<Repetition>], reps: u64) -> Vec<SelfcheckLine> {
+        let table = LineTable { plan: self, outcomes, reps };
         [
             table.false_positives(),
             table.coverage(),
@@ -286,29 +297,32 @@ const TIMES: &[(&str, f64)] = &[
 /// Error against one after the other, at most.
 const FIXED_OF: &[(&str, f64)] = &[("replay file", 1.0 / 8.0), ("AR(1)", 1.0 / 6.0)];
 
-pub(super) struct Table<'a> {
+pub(super) struct LineTable<'a> {
     plan: &'a Plan,
-    outcomes: &'a [Vec<Outcome>],
+    outcomes: &'a [Vec<Repetition>],
     pub(super) reps: u64,
 }
 
-impl Table<'_> {
-    pub(super) fn of(&self, wanted: impl Fn(Part) -> bool) -> impl Iterator<Item = (&Cell, &Vec<Outcome>)> {
+impl LineTable<'_> {
+    pub(super) fn of(
+        &self,
+        wanted: impl Fn(CellPart) -> bool,
+    ) -> impl Iterator<Item = (&SimulatedCell, &Vec<Repetition>)> {
         let cells = self.plan.cells.iter().zip(self.outcomes).zip(&self.plan.parts);
         cells.filter(move |(_, part)| wanted(**part)).map(|(cell, _)| cell)
     }
 
     fn false_positives(&self) -> Vec<SelfcheckLine> {
-        let null = || self.of(|part| part == Part::Standard(Class::Shared, 0.0));
-        let local = self.of(|part| part == Part::Local(0.0));
+        let null = || self.of(|part| part == CellPart::Standard(Class::Shared, 0.0));
+        let local = self.of(|part| part == CellPart::Local(0.0));
         let figure = "A/A false positives";
-        let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
+        let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
             let sample = share(firsts(outcomes).map(is_difference), self.reps);
-            SelfcheckLine::new(figure, &cell.source.name(), sample, Unit::Share, Bound::AtMost(0.065))
+            SelfcheckLine::new(figure, &cell.source.name(), sample, LineUnit::Share, LineBound::AtMost(0.065))
         };
         let mut lines: Vec<SelfcheckLine> = null().chain(local).map(one).collect();
         let pooled = share(null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference), self.reps);
-        lines.push(SelfcheckLine::new(figure, "pooled", pooled, Unit::Share, Bound::AtMost(0.053)));
+        lines.push(SelfcheckLine::new(figure, "pooled", pooled, LineUnit::Share, LineBound::AtMost(0.053)));
         lines
     }
 
@@ -316,55 +330,57 @@ impl Table<'_> {
         let mut lines = Vec::new();
         for cost in COSTS {
             let figure = format!("coverage at true {} %", 100.0 * cost);
-            let each = self
-                .of(|part| matches!(part, Part::Standard(Class::Shared, c) | Part::Local(c) if c == cost));
+            let each = self.of(
+                |part| matches!(part, CellPart::Standard(Class::Shared, c) | CellPart::Local(c) if c == cost),
+            );
             for (cell, outcomes) in each {
                 let sample = share(covered(outcomes), self.reps);
                 lines.push(SelfcheckLine::new(
                     &figure,
                     &cell.source.name(),
                     sample,
-                    Unit::Share,
-                    Bound::AtLeast(0.935),
+                    LineUnit::Share,
+                    LineBound::AtLeast(0.935),
                 ));
             }
-            let pooled = self.of(|part| part == Part::Standard(Class::Shared, cost));
+            let pooled = self.of(|part| part == CellPart::Standard(Class::Shared, cost));
             let pooled = share(pooled.flat_map(|(_, outcomes)| covered(outcomes)), self.reps);
             lines.push(SelfcheckLine::new(
                 &figure,
                 "pooled",
                 pooled,
-                Unit::Share,
-                Bound::Between(0.935, 0.98),
+                LineUnit::Share,
+                LineBound::Between(0.935, 0.98),
             ));
         }
-        for (cell, outcomes) in self.of(|part| matches!(part, Part::Standard(Class::Own, _))) {
+        for (cell, outcomes) in self.of(|part| matches!(part, CellPart::Standard(Class::Own, _))) {
             let figure = format!("coverage at true {} %, noise in B only", 100.0 * cell.costs[1]);
             let sample = share(covered(outcomes), self.reps);
             lines.push(SelfcheckLine::new(
                 &figure,
                 &cell.source.name(),
                 sample,
-                Unit::Share,
-                Bound::AtLeast(0.9),
+                LineUnit::Share,
+                LineBound::AtLeast(0.9),
             ));
         }
         lines
     }
 
     fn rare(&self) -> Vec<SelfcheckLine> {
-        let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
+        let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
             let truth = cell.source.truth(cell.costs[1]);
             let sample = share(firsts(outcomes).map(|one| one.is_wrong(truth)), self.reps);
             let figure = format!("wrong verdicts after 60 s at true {} %", 100.0 * cell.costs[1]);
-            let bound = if cell.source.class() == Class::Hard { Bound::Shown } else { Bound::AtMost(0.05) };
-            SelfcheckLine::new(&figure, &cell.source.name(), sample, Unit::Share, bound)
+            let bound =
+                if cell.source.class() == Class::Hard { LineBound::Shown } else { LineBound::AtMost(0.05) };
+            SelfcheckLine::new(&figure, &cell.source.name(), sample, LineUnit::Share, bound)
         };
-        self.of(|part| matches!(part, Part::Rare | Part::Hard)).map(one).collect()
+        self.of(|part| matches!(part, CellPart::Rare | CellPart::Hard)).map(one).collect()
     }
 
     fn power(&self) -> Vec<SelfcheckLine> {
-        let small = || self.of(|part| part == Part::Standard(Class::Shared, 0.02));
+        let small = || self.of(|part| part == CellPart::Standard(Class::Shared, 0.02));
         let said = |said: StatedVerdict| {
             let all = small().flat_map(|(_, outcomes)| firsts(outcomes));
             share(all.map(move |one| one.said == said), self.reps)
@@ -374,15 +390,15 @@ impl Table<'_> {
                 "says costs at true 2 %",
                 "pooled",
                 said(StatedVerdict::Costs),
-                Unit::Share,
-                Bound::AtLeast(0.97),
+                LineUnit::Share,
+                LineBound::AtLeast(0.97),
             ),
             SelfcheckLine::new(
                 "says no difference at true 2 %",
                 "pooled",
                 said(StatedVerdict::None),
-                Unit::Share,
-                Bound::AtMost(0.025),
+                LineUnit::Share,
+                LineBound::AtMost(0.025),
             ),
         ]
     }
@@ -390,28 +406,46 @@ impl Table<'_> {
     fn times(&self) -> Vec<SelfcheckLine> {
         let figure = "mean time to resolve 2 %";
         let mut lines = Vec::new();
-        let mut means: Vec<Sample> = Vec::new();
-        for (cell, outcomes) in self.of(|part| part == Part::Standard(Class::Shared, 0.02)) {
+        let mut means: Vec<RepeatedFigure> = Vec::new();
+        for (cell, outcomes) in self.of(|part| part == CellPart::Standard(Class::Shared, 0.02)) {
             let name = cell.source.name();
             let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
             means.push(sample);
             if let Some((_, most)) = TIMES.iter().find(|(known, _)| *known == name) {
-                lines.push(SelfcheckLine::new(figure, &name, sample, Unit::Seconds, Bound::AtMost(*most)));
+                lines.push(SelfcheckLine::new(
+                    figure,
+                    &name,
+                    sample,
+                    LineUnit::Seconds,
+                    LineBound::AtMost(*most),
+                ));
             }
         }
-        for (cell, outcomes) in self.of(|part| part == Part::Local(0.02)) {
+        for (cell, outcomes) in self.of(|part| part == CellPart::Local(0.02)) {
             let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
-            lines.push(SelfcheckLine::new(figure, &cell.source.name(), sample, Unit::Seconds, Bound::Shown));
+            lines.push(SelfcheckLine::new(
+                figure,
+                &cell.source.name(),
+                sample,
+                LineUnit::Seconds,
+                LineBound::Shown,
+            ));
         }
         means.sort_by(|one, two| one.value.total_cmp(&two.value));
         let middle = means[means.len() / 2];
-        let median = Sample { value: median(means.iter().map(|mean| mean.value)), ..middle };
-        lines.push(SelfcheckLine::new(figure, "median of all", median, Unit::Seconds, Bound::AtMost(25.0)));
+        let median = RepeatedFigure { value: median(means.iter().map(|mean| mean.value)), ..middle };
+        lines.push(SelfcheckLine::new(
+            figure,
+            "median of all",
+            median,
+            LineUnit::Seconds,
+            LineBound::AtMost(25.0),
+        ));
         lines
     }
 
     fn errors(&self) -> Vec<SelfcheckLine> {
-        let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
+        let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
             let name = cell.source.name();
             let most = FIXED_OF.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, most)| *most);
             let figure = "rms error of 120 s over that of 60 s + 60 s";
@@ -419,19 +453,19 @@ impl Table<'_> {
                 figure,
                 &name,
                 rms_ratio(outcomes, self.reps),
-                Unit::Ratio,
-                Bound::AtMost(most),
+                LineUnit::Ratio,
+                LineBound::AtMost(most),
             )
         };
-        self.of(|part| part == Part::Fixed).map(one).collect()
+        self.of(|part| part == CellPart::Fixed).map(one).collect()
     }
 
     fn refusals(&self) -> Vec<SelfcheckLine> {
-        let limited = self.of(|part| part == Part::Throttled).flat_map(|(_, outcomes)| outcomes);
+        let limited = self.of(|part| part == CellPart::Throttled).flat_map(|(_, outcomes)| outcomes);
         // Both regimes must have been there to be told apart.
         let seen = limited.filter(|one| (0.1..=0.9).contains(&one.limited));
         let flagged = share(seen.map(|one| one.comparisons[0].refused.is_some()), self.reps);
-        let ordinary = self.of(|part| matches!(part, Part::Standard(Class::Shared, _)));
+        let ordinary = self.of(|part| matches!(part, CellPart::Standard(Class::Shared, _)));
         let refused = share(
             ordinary.flat_map(|(_, outcomes)| firsts(outcomes)).map(|one| one.refused.is_some()),
             self.reps,
@@ -441,32 +475,32 @@ impl Table<'_> {
                 "throttled runs flagged",
                 "token bucket",
                 flagged,
-                Unit::Share,
-                Bound::AtLeast(0.98),
+                LineUnit::Share,
+                LineBound::AtLeast(0.98),
             ),
-            SelfcheckLine::new("false refusals", "pooled", refused, Unit::Share, Bound::AtMost(0.01)),
+            SelfcheckLine::new("false refusals", "pooled", refused, LineUnit::Share, LineBound::AtMost(0.01)),
         ]
     }
 
     fn matrix(&self) -> Vec<SelfcheckLine> {
-        let workloads: Vec<&Vec<Outcome>> =
-            self.of(|part| part == Part::Matrix).map(|(_, outcomes)| outcomes).collect();
+        let workloads: Vec<&Vec<Repetition>> =
+            self.of(|part| part == CellPart::Matrix).map(|(_, outcomes)| outcomes).collect();
         let any = |rep: usize| {
-            let matrix: Vec<&Outcome> = workloads.iter().map(|outcomes| &outcomes[rep]).collect();
-            Outcome::any_false(&matrix)
+            let matrix: Vec<&Repetition> = workloads.iter().map(|outcomes| &outcomes[rep]).collect();
+            Repetition::any_false(&matrix)
         };
         let sample = share((0..self.reps as usize).map(any), self.reps);
         let figure = format!("any false cost in {} null cells", MATRIX_WORKLOADS * (MATRIX_STACKS - 1));
-        vec![SelfcheckLine::new(&figure, "matrix", sample, Unit::Share, Bound::AtMost(0.065))]
+        vec![SelfcheckLine::new(&figure, "matrix", sample, LineUnit::Share, LineBound::AtMost(0.065))]
     }
 }
 
-pub(super) fn firsts(outcomes: &[Outcome]) -> impl Iterator<Item = &Concluded> {
+pub(super) fn firsts(outcomes: &[Repetition]) -> impl Iterator<Item = &Concluded> {
     outcomes.iter().map(|outcome| &outcome.comparisons[0])
 }
 
 /// Of the intervals that are stated: where a verdict is refused none is.
-pub(super) fn covered(outcomes: &[Outcome]) -> impl Iterator<Item = bool> {
+pub(super) fn covered(outcomes: &[Repetition]) -> impl Iterator<Item = bool> {
     firsts(outcomes).filter(|one| one.refused.is_none()).filter_map(|one| one.covered)
 }
 
@@ -475,12 +509,12 @@ pub(super) fn is_difference(one: &Concluded) -> bool {
 }
 
 /// Ours over the naive one; its error by the delta method for two independent mean squares.
-fn rms_ratio(outcomes: &[Outcome], reps: u64) -> Sample {
-    let squares = |of: &dyn Fn(&Outcome) -> Option<f64>| {
+fn rms_ratio(outcomes: &[Repetition], reps: u64) -> RepeatedFigure {
+    let squares = |of: &dyn Fn(&Repetition) -> Option<f64>| {
         average(outcomes.iter().filter_map(of).map(|error| error * error), reps)
     };
     let (ours, naive) = (squares(&|one| one.comparisons[0].error), squares(&|one| one.naive_error));
     let value = (ours.value / naive.value).sqrt();
     let relative = ((ours.error / ours.value).powi(2) + (naive.error / naive.value).powi(2)).sqrt() / 2.0;
-    Sample { value, error: value * relative, n: ours.n, reps }
+    RepeatedFigure { value, error: value * relative, n: ours.n, reps }
 }

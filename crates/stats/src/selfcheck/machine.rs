@@ -3,7 +3,7 @@
 
 use super::signal::Signal;
 use crate::noise::Noise;
-use crate::rounds::Part;
+use crate::rounds::RoundPart;
 
 /// Rate of a stack without cost and noise, I/Os a second.
 const BASE_RATE: f64 = 50_000.0;
@@ -24,7 +24,7 @@ pub struct Bucket {
 }
 
 /// The machine.
-pub struct Machine {
+pub struct SimulatedMachine {
     /// Seconds since it began.
     pub at_s: f64,
     /// Seconds of windows that ran at the limit.
@@ -43,9 +43,9 @@ pub struct Machine {
     pub noise: Noise,
 }
 
-impl Machine {
+impl SimulatedMachine {
     /// Runs a slice.
-    pub fn slice(&mut self, stack: usize, seconds: f64) -> Part {
+    pub fn slice(&mut self, stack: usize, seconds: f64) -> RoundPart {
         let from = self.at_s + DISCARD_S;
         let to = from + seconds;
         let white = 1.0 + self.white * (WHITE_AT_S / seconds).sqrt() * self.noise.normal();
@@ -55,7 +55,7 @@ impl Machine {
         let share = self.limited(share, seconds);
         self.at_s = to + SWITCH_S;
         // Whole I/Os, as a generator counts them.
-        Part { stack, amount: (BASE_RATE * share * seconds).floor(), seconds }
+        RoundPart { stack, amount: (BASE_RATE * share * seconds).floor(), seconds }
     }
 
     /// What a bucket leaves of a share of the rate; it gains while nobody takes, too.
@@ -77,8 +77,8 @@ mod tests {
     use super::super::signal::Constant;
     use super::*;
 
-    fn quiet(bucket: Option<Bucket>) -> Machine {
-        Machine {
+    fn quiet(bucket: Option<Bucket>) -> SimulatedMachine {
+        SimulatedMachine {
             at_s: 0.0,
             limited_s: 0.0,
             shared: Box::new(Constant),

@@ -1,7 +1,7 @@
 //! The check as text and as JSON: the lines by figure, then what lies behind them. Values in, text out.
 
 use super::details::Detail;
-use super::lines::{Bound, FULL, SelfcheckLine, State, Unit, allowance};
+use super::lines::{FULL, LineBound, LineState, LineUnit, SelfcheckLine, allowance};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ const FORMAT: &str = "iotax-selfcheck";
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct SelfcheckDocument<'a> {
     format: &'static str,
     version: u32,
     #[serde(flatten)]
@@ -46,7 +46,7 @@ struct Document<'a> {
 struct Standing<'a> {
     #[serde(flatten)]
     line: &'a SelfcheckLine,
-    state: State,
+    state: LineState,
 }
 
 impl Findings {
@@ -66,7 +66,7 @@ impl Findings {
     /// As JSON.
     pub fn json(&self) -> String {
         let lines = self.lines.iter().map(|line| Standing { line, state: line.state() }).collect();
-        let document = Document { format: FORMAT, version: VERSION, findings: self, lines };
+        let document = SelfcheckDocument { format: FORMAT, version: VERSION, findings: self, lines };
         // Plain figures, words and lists: a value that is no number becomes null.
         serde_json::to_string_pretty(&document).map_or_else(|why| format!("{why}\n"), |text| text + "\n")
     }
@@ -104,14 +104,18 @@ impl Findings {
 
     fn foot(&self, out: &mut String) {
         let of = |state| self.lines.iter().filter(|line| line.state() == state).count();
-        let held = of(State::Ok) + of(State::WithinError);
-        let within = match of(State::WithinError) {
+        let held = of(LineState::Ok) + of(LineState::WithinError);
+        let within = match of(LineState::WithinError) {
             0 => String::new(),
             some => format!(", {some} of them within their error"),
         };
         line(
             out,
-            &format!("\n{held} lines hold{within}, {} shown, {} fail", of(State::Shown), of(State::Fails)),
+            &format!(
+                "\n{held} lines hold{within}, {} shown, {} fail",
+                of(LineState::Shown),
+                of(LineState::Fails)
+            ),
         );
     }
 }
@@ -127,10 +131,10 @@ const NAME: usize = 24;
 
 fn row(line: &SelfcheckLine) -> String {
     let state = match line.state() {
-        State::Ok => "ok",
-        State::WithinError => "ok within its error",
-        State::Fails => "FAILS",
-        State::Shown => "shown, no bound",
+        LineState::Ok => "ok",
+        LineState::WithinError => "ok within its error",
+        LineState::Fails => "FAILS",
+        LineState::Shown => "shown, no bound",
     };
     let (value, error) = (figure(line.value, line.unit), figure(line.error, line.unit));
     let figures = format!("{value:>8} +- {error:<7} {:<15}{state}", bound(line));
@@ -144,23 +148,23 @@ fn row(line: &SelfcheckLine) -> String {
 fn bound(line: &SelfcheckLine) -> String {
     let plain = |value| trimmed(&figure(value, line.unit));
     match line.bound {
-        Bound::AtMost(most) => format!("<= {}", plain(most)),
-        Bound::AtLeast(least) => format!(">= {}", plain(least)),
-        Bound::Between(least, most) => {
+        LineBound::AtMost(most) => format!("<= {}", plain(most)),
+        LineBound::AtLeast(least) => format!(">= {}", plain(least)),
+        LineBound::Between(least, most) => {
             let least = plain(least);
             format!("{} .. {}", least.split(' ').next().unwrap_or_default(), plain(most))
         }
-        Bound::Shown => String::new(),
+        LineBound::Shown => String::new(),
     }
 }
 
-fn figure(value: f64, unit: Unit) -> String {
+fn figure(value: f64, unit: LineUnit) -> String {
     match unit {
-        Unit::Share => format!("{:.2} %", 100.0 * value),
-        Unit::Seconds => format!("{value:.2} s"),
-        Unit::Ratio => format!("{value:.4}"),
-        Unit::Points => format!("{:.3} pt", 100.0 * value),
-        Unit::Micros => format!("{:.3} us", 1e6 * value),
+        LineUnit::Share => format!("{:.2} %", 100.0 * value),
+        LineUnit::Seconds => format!("{value:.2} s"),
+        LineUnit::Ratio => format!("{value:.4}"),
+        LineUnit::Points => format!("{:.3} pt", 100.0 * value),
+        LineUnit::Micros => format!("{:.3} us", 1e6 * value),
     }
 }
 
@@ -240,25 +244,25 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::cell::repeat;
-    use super::super::kinds::Source;
+    use super::super::kinds::NoiseSource;
     use super::super::lines::Plan;
     use super::super::series::{SHIPPED, parse};
     use super::*;
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
-    fn made_up(value: f64, error: f64, bound: Bound, holds: bool) -> SelfcheckLine {
+    fn made_up(value: f64, error: f64, bound: LineBound, holds: bool) -> SelfcheckLine {
         let (figure, of) = ("A/A false positives".into(), "iid".into());
-        SelfcheckLine { figure, of, value, error, unit: Unit::Share, bound, n: 100, holds }
+        SelfcheckLine { figure, of, value, error, unit: LineUnit::Share, bound, n: 100, holds }
     }
 
     fn found() -> Findings {
         let lines = vec![
-            made_up(0.05, 0.01, Bound::AtMost(0.065), true),
-            made_up(0.07, 0.01, Bound::AtMost(0.065), true),
-            made_up(0.2, 0.01, Bound::AtMost(0.065), false),
-            made_up(0.2, 0.01, Bound::Shown, true),
-            made_up(f64::NAN, f64::NAN, Bound::Between(0.935, 0.98), false),
+            made_up(0.05, 0.01, LineBound::AtMost(0.065), true),
+            made_up(0.07, 0.01, LineBound::AtMost(0.065), true),
+            made_up(0.2, 0.01, LineBound::AtMost(0.065), false),
+            made_up(0.2, 0.01, LineBound::Shown, true),
+            made_up(f64::NAN, f64::NAN, LineBound::Between(0.935, 0.98), false),
         ];
         let detail = Detail {
             kind: "iid".into(),
@@ -321,25 +325,27 @@ mod tests {
 
     #[test]
     fn what_is_ended_early_gives_nothing() {
-        let source = |(name, text): &(&str, &str)| Source::Recorded(Arc::new(parse(name, text).unwrap()));
+        let source =
+            |(name, text): &(&str, &str)| NoiseSource::Recorded(Arc::new(parse(name, text).unwrap()));
         let plan = Plan::new(&[source(&SHIPPED[3])], &[]);
         assert!(repeat(&plan.cells, 2, 5, &|| ControlFlow::Break(())).is_none());
     }
 
     #[test]
     fn own_series_stand_beside_the_others_and_change_none_of_them() {
-        let source = |(name, text): &(&str, &str)| Source::Recorded(Arc::new(parse(name, text).unwrap()));
+        let source =
+            |(name, text): &(&str, &str)| NoiseSource::Recorded(Arc::new(parse(name, text).unwrap()));
         let local = parse("mine", SHIPPED[3].1).unwrap();
-        let lines = |local: &[Source]| {
+        let lines = |local: &[NoiseSource]| {
             let plan = Plan::new(&[source(&SHIPPED[3])], local);
             let outcomes = repeat(&plan.cells, 2, 5, &|| ControlFlow::Continue(())).unwrap();
             plan.lines(&outcomes, 2)
         };
-        let (without, with) = (lines(&[]), lines(&[Source::Recorded(Arc::new(local))]));
+        let (without, with) = (lines(&[]), lines(&[NoiseSource::Recorded(Arc::new(local))]));
         let mine: Vec<&SelfcheckLine> = with.iter().filter(|line| line.of == "replay mine").collect();
         assert_eq!(mine.len(), 6, "false positives, four coverages, a time: {mine:?}");
-        assert!(mine.iter().any(|line| line.unit == Unit::Seconds && line.bound == Bound::Shown));
-        assert_eq!(mine.iter().filter(|line| line.bound != Bound::Shown).count(), 5);
+        assert!(mine.iter().any(|line| line.unit == LineUnit::Seconds && line.bound == LineBound::Shown));
+        assert_eq!(mine.iter().filter(|line| line.bound != LineBound::Shown).count(), 5);
         let others: Vec<SelfcheckLine> = with.into_iter().filter(|line| line.of != "replay mine").collect();
         // By their text, since what is not a number equals nothing.
         assert_eq!(format!("{others:?}"), format!("{without:?}"));

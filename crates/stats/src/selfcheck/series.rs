@@ -33,7 +33,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
 
 /// One slice of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct SeriesRow {
     /// 0, or 1 where two took turns.
     pub stack: usize,
     /// Start in microseconds from the first.
@@ -45,7 +45,7 @@ pub struct Row {
 }
 
 /// As it is kept in a file.
-pub fn text(what: &str, rows: &[Row]) -> String {
+pub fn text(what: &str, rows: &[SeriesRow]) -> String {
     let mut text = format!("{MARK}{}\n{HEADER}\n", what.replace('\n', " "));
     for row in rows {
         // Writing to a string does not fail.
@@ -68,15 +68,15 @@ pub fn parse(name: &str, text: &str) -> Result<Recorded, String> {
         return Err(format!("line 2: the columns are not {HEADER}"));
     }
     let rows = lines.map(|(at, line)| row(line).map_err(|why| format!("line {}: {why}", at + 1)));
-    let rows = rows.collect::<Result<Vec<Row>, String>>()?;
+    let rows = rows.collect::<Result<Vec<SeriesRow>, String>>()?;
     Ok(Recorded { name: name.to_owned(), what, series: Arc::new(levels(&rows)?) })
 }
 
-fn row(line: &str) -> Result<Row, String> {
+fn row(line: &str) -> Result<SeriesRow, String> {
     let fields = line.split(',').map(str::parse).collect::<Result<Vec<u64>, _>>();
     match fields.as_deref() {
         Ok([stack @ (0 | 1), start_us, length_us, ios]) if *length_us > 0 => {
-            Ok(Row { stack: *stack as usize, start_us: *start_us, length_us: *length_us, ios: *ios })
+            Ok(SeriesRow { stack: *stack as usize, start_us: *start_us, length_us: *length_us, ios: *ios })
         }
         _ => Err(format!("{line:?} is not {HEADER} in whole numbers, the stack 0 or 1, the length not 0")),
     }
@@ -87,7 +87,7 @@ pub const LEAST_ROWS: usize = 200;
 
 /// A level holds until the next slice begins. Two that took turns saw one machine; what differs between them is not
 /// its noise.
-fn levels(rows: &[Row]) -> Result<Series, String> {
+fn levels(rows: &[SeriesRow]) -> Result<Series, String> {
     if !rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us) {
         return Err("slices overlap or are not in order of time".into());
     }
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let rows: Vec<Row> = (0..300)
-            .map(|i| Row {
+        let rows: Vec<SeriesRow> = (0..300)
+            .map(|i| SeriesRow {
                 stack: i % 2,
                 start_us: i as u64 * 60_000,
                 length_us: 50_000,
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!((found.what.as_str(), found.series.levels.len()), ("a b", 300));
         let few = parse("x", &text("here", &rows[..199])).unwrap_err();
         assert!(few.contains("199 slices"), "{few}");
-        let idle: Vec<Row> = rows.iter().map(|row| Row { ios: 0, ..*row }).collect();
+        let idle: Vec<SeriesRow> = rows.iter().map(|row| SeriesRow { ios: 0, ..*row }).collect();
         assert!(parse("x", &text("here", &idle)).is_err());
     }
 

@@ -6,7 +6,7 @@ use crate::StepOutput;
 use crate::system::NotOurs;
 use crate::wire::ssh::SshOptions;
 use anyhow::{Context, Result};
-use iotax_host::guard::found::{Inspection, Kind};
+use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_host::guard::marker::{self, Marker};
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
@@ -22,7 +22,7 @@ fn host(name: &str, path: &Path) -> Host {
 
 fn describe(found: &Inspection) -> String {
     match (&found.kind, &found.marker) {
-        (Kind::File, Some(marker)) => {
+        (InspectedKind::File, Some(marker)) => {
             format!("exists already, made by iotax run {} with {}", marker.run_id, show_bytes(marker.bytes))
         }
         _ => "exists already and is not a file of iotax, so it is never written".into(),

@@ -1,20 +1,20 @@
 //! The answers of a host without an agent: facts, the guard's look, and workers that are its fio. Refuses steps, guests'
 //! disks and whatever takes a program of ours there.
 
-use super::site::Afar as Site;
+use super::site::AgentlessHost as Site;
 use super::{Host, QUICK};
 use crate::engine::LoadEngine;
 use crate::engine::fio::Fio;
 use crate::guest::DiskKey;
 use crate::handler::Allowed;
 use crate::wire::Handler;
-use crate::wire::ssh::Shared;
+use crate::wire::ssh::SharedSsh;
 use anyhow::{Context, Result, bail};
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_facts::slice::{CpuTimes, QuiesceGate};
 use iotax_host::block::Identity;
 use iotax_host::facts::Facts;
-use iotax_host::guard::found::{Check, Inspection, Kind, Signature, Unchecked};
+use iotax_host::guard::found::{InspectedKind, Inspection, InspectionCheck, Signature, Unchecked};
 use iotax_host::guard::judge::{Intent, judge};
 use iotax_host::guard::{sample, signature};
 use iotax_load::{Job, TargetSpec};
@@ -28,26 +28,26 @@ use std::time::Duration;
 const SAMPLE_LIMIT: Duration = Duration::from_secs(45);
 
 /// This end of such a host.
-pub(super) struct Afar {
+pub(super) struct AgentlessHandler {
     host: Host,
     /// Where a connection is to be kept, until that was tried.
     socket: Option<PathBuf>,
-    shared: Option<Shared>,
+    shared: Option<SharedSsh>,
     allowed: Allowed,
     /// What was judged before its first write; later it holds what the run wrote.
     admitted: Vec<(PathBuf, Identity)>,
 }
 
-impl Afar {
-    pub(super) fn new(host: Host, socket: &Path) -> Afar {
+impl AgentlessHandler {
+    pub(super) fn new(host: Host, socket: &Path) -> AgentlessHandler {
         let (allowed, admitted) = (Allowed::default(), Vec::new());
-        Afar { host, socket: Some(socket.to_owned()), shared: None, allowed, admitted }
+        AgentlessHandler { host, socket: Some(socket.to_owned()), shared: None, allowed, admitted }
     }
 
     /// The connection is made by the thread that asks, and ends with it.
     fn host(&mut self) -> &Host {
         if let Some(socket) = self.socket.take() {
-            self.shared = Shared::start(&self.host.name, &socket, &self.host.options);
+            self.shared = SharedSsh::start(&self.host.name, &socket, &self.host.options);
             self.host.options.shared = self.shared.as_ref().map(|_| socket);
         }
         &self.host
@@ -65,11 +65,14 @@ impl Host {
     /// The same with the content of a device: both ends, and blocks at random.
     fn inspect_in_full(&self, path: &Path) -> Result<Option<Inspection>> {
         let mut found = self.inspect(path)?;
-        if let Some(found) =
-            found.as_mut().filter(|found| matches!(found.kind, Kind::Disk | Kind::Partition(_)))
+        if let Some(found) = found
+            .as_mut()
+            .filter(|found| matches!(found.kind, InspectedKind::Disk | InspectedKind::Partition(_)))
         {
             if let Err(error) = self.read_content(found) {
-                found.unchecked.push(Unchecked { check: Check::Content, why: format!("{error:#}") });
+                found
+                    .unchecked
+                    .push(Unchecked { check: InspectionCheck::Content, why: format!("{error:#}") });
             }
         }
         Ok(found)
@@ -140,7 +143,7 @@ fn no_agent<T>(what: &str) -> Result<T> {
     bail!(Failed::input(format!("{what} needs iotax there, and the host is loaded by its fio (agent=fio)")))
 }
 
-impl Handler for Afar {
+impl Handler for AgentlessHandler {
     fn facts(&mut self, devices: &[PathBuf], _programs: &[String]) -> Result<Facts> {
         Ok(self.host().look(devices)?.facts)
     }
@@ -168,7 +171,7 @@ impl Handler for Afar {
         let known = |(known, identity): &(PathBuf, Identity)| {
             known == path && identity.is_same_device(&quick.identity)
         };
-        if quick.kind != Kind::File && self.admitted.iter().any(known) {
+        if quick.kind != InspectedKind::File && self.admitted.iter().any(known) {
             return Ok(());
         }
         let found = self.host().inspect_in_full(path)?.with_context(gone)?;
@@ -181,7 +184,7 @@ impl Handler for Afar {
         no_agent("a guest's disk")
     }
 
-    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<Gate> {
+    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<QuiesceGate> {
         no_agent("the quiesce gate")
     }
 

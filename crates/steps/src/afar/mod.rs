@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use iotax_facts::place::is_of_windows;
 use iotax_host::facts::Facts;
 use iotax_host::guard::found::Inspection;
-use iotax_sys::child::{Ended, ends_with_us, output_of, run_within};
+use iotax_sys::child::{ChildEnd, ends_with_us, output_of, run_within};
 use iotax_units::exit::Failed;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub fn serials_on(host: &str) -> Option<String> {
 
 /// What ssh has the login shell there run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct ShellRequest {
     /// For any login shell of its system: nothing of the user's is in it.
     pub command: String,
     /// Its standard input.
@@ -57,45 +57,45 @@ pub struct Ask {
 /// What is said to a system, and what is understood of its answers: a member of the family.
 pub trait Shell: Send + Sync {
     /// The machine, its fio, and what is at these paths.
-    fn look(&self, paths: &[PathBuf]) -> Ask;
+    fn look(&self, paths: &[PathBuf]) -> ShellRequest;
     /// The answer to that.
     ///
     /// # Errors
     /// Like of all methods here: what is not as it should be, a clause.
-    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<Seen>;
+    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost>;
     /// A file or device, before anything is done to it.
-    fn inspect(&self, path: &Path) -> Ask;
+    fn inspect(&self, path: &Path) -> ShellRequest;
     /// The answer to that; `None`: there is nothing.
     ///
     /// # Errors
     /// As above.
     fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
     /// The content of runs of 4 KiB blocks, first and count of each; `None` where it cannot be asked for.
-    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<Ask>;
+    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
     /// fio with these options, the job on its standard input.
-    fn fio(&self, options: &[String], job_file: &str) -> Ask;
+    fn fio(&self, options: &[String], job_file: &str) -> ShellRequest;
     /// What of fio's works there.
     fn ioengines(&self) -> Ioengines;
     /// Flushes all of these.
-    fn flush(&self, paths: &[&Path]) -> Ask;
+    fn flush(&self, paths: &[&Path]) -> ShellRequest;
     /// How long that took; `None`: its clock is too coarse.
     ///
     /// # Errors
     /// As above.
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>>;
     /// Makes a new empty file, never one over another.
-    fn create(&self, path: &Path) -> Ask;
+    fn create(&self, path: &Path) -> ShellRequest;
     /// What tells that file from every other, as the marker's inode; and the bytes of its file system and those free.
     ///
     /// # Errors
     /// As above.
     fn created(&self, said: &[u8]) -> Result<Created>;
     /// Makes the file so many bytes long and writes `marker` behind them.
-    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask;
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest;
     /// Fills so many bytes with what does not compress.
-    fn fill(&self, path: &Path, bytes: u64) -> Ask;
+    fn fill(&self, path: &Path, bytes: u64) -> ShellRequest;
     /// Removes the file, if it is still that.
-    fn remove(&self, path: &Path, inode: u64) -> Ask;
+    fn remove(&self, path: &Path, inode: u64) -> ShellRequest;
     /// The answer to what only does something, where there is one: silence may be that of a shell that did nothing.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ pub trait Shell: Send + Sync {
 
 /// What is there.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct SeenHost {
     /// Of the machine.
     pub facts: Facts,
     /// `fio 3.33`; `None`: there is none.
@@ -143,7 +143,7 @@ impl Host {
     }
 
     /// Runs the command on the host and waits for its end.
-    fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Ended> {
+    fn run(&self, ask: &ShellRequest, limit: Duration) -> std::io::Result<ChildEnd> {
         let mut command = ssh::command(&self.name, &ask.command, &self.options)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = ends_with_us(&mut command).spawn()?;
@@ -159,10 +159,10 @@ impl Host {
     }
 
     /// Asks; what it wrote.
-    fn say(&self, what: &str, ask: &Ask, limit: Duration) -> Result<Vec<u8>> {
+    fn say(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<Vec<u8>> {
         let failed = |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
         let ended = self.run(ask, limit).map_err(|error| failed(format!("cannot start ssh: {error}")))?;
-        if matches!(ended, Ended::Killed) {
+        if matches!(ended, ChildEnd::Killed) {
             return Err(failed(format!("no answer within {limit:?}")).into());
         }
         let output = ended.output(limit).map_err(|why| failed(format!("the command there {why}")))?;
@@ -182,12 +182,12 @@ impl Host {
     }
 
     /// Asks for something to be done.
-    fn act(&self, what: &str, ask: &Ask, limit: Duration) -> Result<()> {
+    fn act(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<()> {
         let said = self.say(what, ask, limit)?;
         self.understood(what, self.shell.done(&said))
     }
 
-    fn look(&self, paths: &[PathBuf]) -> Result<Seen> {
+    fn look(&self, paths: &[PathBuf]) -> Result<SeenHost> {
         let said = self.say("look at the machine", &self.shell.look(paths), QUICK)?;
         self.understood("look at the machine", self.shell.seen(&said, paths))
     }
@@ -222,6 +222,6 @@ pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
         return Err(Failed::need(format!("ssh:{}: {lacking}; hint: {how}", host.name)).into());
     }
     let name = format!("ssh:{}", host.name);
-    let peer = Peer::in_process(name, Box::new(handler::Afar::new(host, socket)));
+    let peer = Peer::in_process(name, Box::new(handler::AgentlessHandler::new(host, socket)));
     peer.context("cannot start this end of a host without an agent")
 }

@@ -2,11 +2,13 @@
 //! fixed words. What a login profile prints is told from our sections by their marks. Facts are the kernel's own files, read
 //! by the same code as on this host.
 
-use super::{Ask, Created, Seen, Shell, facts};
+use super::{Created, SeenHost, Shell, ShellRequest, facts};
 use crate::engine::fio::{self, Ioengines};
 use anyhow::{Context, Result, anyhow, bail};
-use iotax_host::block::{Identity, Part};
-use iotax_host::guard::found::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use iotax_host::block::{Identity, PartitionExtent};
+use iotax_host::guard::found::{
+    Finding, InspectedKind, Inspection, InspectionCheck, Signature, Unchecked, Use,
+};
 use iotax_host::guard::marker;
 use iotax_units::shell;
 use serde::Deserialize;
@@ -75,7 +77,7 @@ const COLUMNS: &str = "NAME,PATH,MAJ:MIN,TYPE,SIZE,RO,MOUNTPOINT,FSTYPE,PTTYPE,S
 const BUSY: &str = "16";
 
 impl Shell for Posix {
-    fn look(&self, paths: &[PathBuf]) -> Ask {
+    fn look(&self, paths: &[PathBuf]) -> ShellRequest {
         let mut line = format!(
             "s system uname -s; s node uname -n; s kernel uname -r; s build uname -v; s threads getconf _NPROCESSORS_ONLN; \
              s fio fio --version; for f in {FILES}; do if [ -r \"$f\" ]; then s \"$f\" cat \"$f\"; fi; done; "
@@ -90,7 +92,7 @@ impl Shell for Posix {
         ask(&line, &[])
     }
 
-    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<Seen> {
+    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost> {
         let sections = sections(said);
         if !sections.iter().any(|(name, _)| name == "system") {
             bail!("no POSIX shell answered; a path of Windows is written C:\\FOLDER\\FILE");
@@ -104,10 +106,10 @@ impl Shell for Posix {
         let version = one(&sections, "fio").unwrap_or_default();
         let fio = fio::named(version.as_bytes());
         facts.tools.extend(fio.is_some().then(|| ("fio".to_owned(), version)));
-        Ok(Seen { facts, fio })
+        Ok(SeenHost { facts, fio })
     }
 
-    fn inspect(&self, path: &Path) -> Ask {
+    fn inspect(&self, path: &Path) -> ShellRequest {
         let line = format!(
             "p={}; {DEVICE}{USERS}k=nothing; if [ -e \"$p\" ]; then k=other; fi; if [ -f \"$p\" ]; then k=file; fi; \
              if [ -d \"$p\" ]; then k='a folder'; fi; if [ -c \"$p\" ]; then k='a character device'; fi; \
@@ -131,13 +133,13 @@ impl Shell for Posix {
             "nothing" => return Ok(None),
             "file" => file(&mut found, &sections)?,
             "block" => device(&mut found, &sections)?,
-            other => found.kind = Kind::Other(other.replace("other", "something else")),
+            other => found.kind = InspectedKind::Other(other.replace("other", "something else")),
         }
         Ok(Some(found))
     }
 
     /// One perl, or a dd for every run.
-    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<Ask> {
+    fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest> {
         let line = format!("p={}; {BLOCKS}", shell::path(path));
         let runs: String = runs.iter().map(|(first, count)| format!("{first} {count}\n")).collect();
         Some(ask(&line, runs.as_bytes()))
@@ -145,14 +147,14 @@ impl Shell for Posix {
 
     /// The job ends with a line of ours; after it the input ends only when the connection does. The shell reads it, as a
     /// sed may wait for the line after.
-    fn fio(&self, options: &[String], job_file: &str) -> Ask {
+    fn fio(&self, options: &[String], job_file: &str) -> ShellRequest {
         let line = format!(
             "exec 3<&0; cd /; n=$(printf '\\nx'); n=${{n%x}}; j=; \
              while IFS= read -r l && [ \"$l\" != '{END_OF_JOB}' ]; do j=\"$j$l$n\"; done; \
              printf '%s' \"$j\" | fio {} 3<&- & {WATCHED}",
             options.join(" ")
         );
-        Ask { held: true, ..ask(&line, format!("{job_file}{END_OF_JOB}\n").as_bytes()) }
+        ShellRequest { held: true, ..ask(&line, format!("{job_file}{END_OF_JOB}\n").as_bytes()) }
     }
 
     fn ioengines(&self) -> Ioengines {
@@ -160,7 +162,7 @@ impl Shell for Posix {
     }
 
     /// dd opens, flushes and writes nothing; `date` of some systems knows no nanoseconds.
-    fn flush(&self, paths: &[&Path]) -> Ask {
+    fn flush(&self, paths: &[&Path]) -> ShellRequest {
         let names: Vec<String> = paths.iter().map(shell::path).collect();
         let line = format!(
             "k=; a=$(date +%s%N); for p in {}; do if [ -e \"$p\" ]; then dd if=/dev/null of=\"$p\" conv=notrunc,fsync & \
@@ -183,7 +185,7 @@ impl Shell for Posix {
     }
 
     /// `set -C`: the redirection makes a new file or fails.
-    fn create(&self, path: &Path) -> Ask {
+    fn create(&self, path: &Path) -> ShellRequest {
         let line = format!(
             "p={}; umask 077; set -C; : > \"$p\" || exit 1; s room df -Pk \"$p\"; s stat stat -c '0 %i' \"$p\"; \
              s bsdstat stat -f '0 %i' \"$p\"",
@@ -203,7 +205,7 @@ impl Shell for Posix {
         Ok(Created { inode, total, free })
     }
 
-    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask {
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
         let blocks = bytes / marker::TRAILER;
         let line = format!(
             "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; \
@@ -214,17 +216,17 @@ impl Shell for Posix {
         ask(&line, marker)
     }
 
-    fn fill(&self, path: &Path, bytes: u64) -> Ask {
+    fn fill(&self, path: &Path, bytes: u64) -> ShellRequest {
         let line = format!(
             "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; exec 3<&0; \
              dd if=/dev/urandom of=\"$p\" bs=1048576 count={} conv=notrunc,fsync </dev/null 3<&- & {WATCHED}",
             shell::path(path),
             bytes >> 20
         );
-        Ask { held: true, ..ask(&line, &[]) }
+        ShellRequest { held: true, ..ask(&line, &[]) }
     }
 
-    fn remove(&self, path: &Path, inode: u64) -> Ask {
+    fn remove(&self, path: &Path, inode: u64) -> ShellRequest {
         let line = format!(
             "p={}; i=$(stat -c %i \"$p\" 2>/dev/null || stat -f %i \"$p\"); if [ \"$i\" = {inode} ]; then rm -f \"$p\"; \
              else echo \"it is another file now\" >&2; exit 1; fi",
@@ -250,10 +252,10 @@ impl Shell for Posix {
     }
 }
 
-fn ask(line: &str, data: &[u8]) -> Ask {
+fn ask(line: &str, data: &[u8]) -> ShellRequest {
     let mut input = format!("{PRELUDE}{line}\n").into_bytes();
     input.extend(data);
-    Ask { command: COMMAND.to_owned(), input, held: false }
+    ShellRequest { command: COMMAND.to_owned(), input, held: false }
 }
 
 /// Sections in their order; what stands outside of them is a profile's.
@@ -299,7 +301,7 @@ fn file(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     let trailer = one(sections, "trailer").unwrap_or_default();
     let trailer: Vec<u8> =
         trailer.split_whitespace().filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
-    found.kind = Kind::File;
+    found.kind = InspectedKind::File;
     found.identity.inode = Some(inode);
     found.marker = marker::of_trailer(&trailer, bytes).filter(|marker| marker.inode == inode);
     found.bytes = found.marker.as_ref().map_or(bytes, |marker| marker.bytes);
@@ -311,9 +313,9 @@ fn file(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
 fn openers(found: &mut Inspection, sections: &[(String, String)]) {
     let linux = one(sections, "system").as_deref() == Some("Linux");
     let root = one(sections, "user").as_deref() == Some("0");
-    if !linux || (!root && found.kind != Kind::File) {
+    if !linux || (!root && found.kind != InspectedKind::File) {
         let why = "open files of other users' processes are not seen over ssh there".to_owned();
-        found.unchecked.push(Unchecked { check: Check::Open, why });
+        found.unchecked.push(Unchecked { check: InspectionCheck::Open, why });
     }
     let open = one(sections, "open").unwrap_or_default();
     let processes: BTreeSet<(&str, &str)> =
@@ -327,7 +329,7 @@ fn openers(found: &mut Inspection, sections: &[(String, String)]) {
 
 /// lsblk writes numbers as numbers or, before util-linux 2.33, as texts.
 #[derive(Clone, Debug, Deserialize)]
-struct Node {
+struct LsblkNode {
     name: String,
     #[serde(rename = "maj:min")]
     devnum: Option<String>,
@@ -343,12 +345,12 @@ struct Node {
     model: Option<String>,
     pkname: Option<String>,
     #[serde(default)]
-    children: Vec<Node>,
+    children: Vec<LsblkNode>,
 }
 
 #[derive(Deserialize)]
 struct Lsblk {
-    blockdevices: Vec<Node>,
+    blockdevices: Vec<LsblkNode>,
 }
 
 #[derive(Deserialize)]
@@ -368,8 +370,8 @@ fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     let all: Lsblk = serde_json::from_str(&text).map_err(|error| anyhow!("lsblk: {error}"))?;
     let node = all.blockdevices.into_iter().next().context("lsblk does not list it")?;
     found.kind = match node.kind.as_deref() {
-        Some("part") => Kind::Partition(node.pkname.clone().unwrap_or_else(|| "its disk".into())),
-        _ => Kind::Disk,
+        Some("part") => InspectedKind::Partition(node.pkname.clone().unwrap_or_else(|| "its disk".into())),
+        _ => InspectedKind::Disk,
     };
     found.bytes = node.size.as_ref().and_then(number).context("lsblk does not tell its size")?;
     found.read_only = node.ro.as_ref().is_some_and(truth);
@@ -394,17 +396,17 @@ fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
                 "it cannot be opened exclusively over ssh: {}",
                 other.map_or("there is no perl".into(), |errno| format!("error {errno}"))
             );
-            found.unchecked.push(Unchecked { check: Check::Exclusive, why });
+            found.unchecked.push(Unchecked { check: InspectionCheck::Exclusive, why });
         }
     }
-    if matches!(found.kind, Kind::Partition(_)) {
+    if matches!(found.kind, InspectedKind::Partition(_)) {
         let why = "who uses the whole disk of a partition is not looked at over ssh".to_owned();
-        found.unchecked.push(Unchecked { check: Check::Open, why });
+        found.unchecked.push(Unchecked { check: InspectionCheck::Open, why });
     }
     Ok(())
 }
 
-fn identity(node: &Node, sections: &[(String, String)]) -> Identity {
+fn identity(node: &LsblkNode, sections: &[(String, String)]) -> Identity {
     let word = |text: &Option<String>| {
         text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
     };
@@ -431,17 +433,17 @@ fn identity(node: &Node, sections: &[(String, String)]) -> Identity {
 }
 
 /// Where a partition lies, in sysfs' units of 512 bytes.
-fn part(node: &Node, sections: &[(String, String)]) -> Option<Part> {
+fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExtent> {
     if node.kind.as_deref() != Some("part") {
         return None;
     }
     let told = |name: &str| one(sections, name)?.parse::<u64>().ok();
     let start = told("start")?.checked_mul(512)?;
-    Some(Part { number: told("partition")?, start, bytes: node.size.as_ref().and_then(number)? })
+    Some(PartitionExtent { number: told("partition")?, start, bytes: node.size.as_ref().and_then(number)? })
 }
 
 /// Mounts, swap, what the kernel stacks on it, and signatures, down to the last partition.
-fn stands_on_it(found: &mut Inspection, node: &Node, top: bool) {
+fn stands_on_it(found: &mut Inspection, node: &LsblkNode, top: bool) {
     let name = &node.name;
     match node.mountpoint.as_deref() {
         Some("[SWAP]") => {
@@ -459,7 +461,7 @@ fn stands_on_it(found: &mut Inspection, node: &Node, top: bool) {
     let place = if top { "by lsblk".to_owned() } else { format!("in {name} by lsblk") };
     for signature in [&node.fstype, &node.pttype].into_iter().flatten() {
         // A partition's pttype is that of its disk.
-        let of_the_disk = matches!(found.kind, Kind::Partition(_)) || !top;
+        let of_the_disk = matches!(found.kind, InspectedKind::Partition(_)) || !top;
         if !(of_the_disk && node.pttype.as_ref() == Some(signature)) {
             found.signatures.push(Signature { name: signature.clone(), place: place.clone() });
         }

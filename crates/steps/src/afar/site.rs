@@ -13,17 +13,17 @@ use std::time::Duration;
 const FLUSH_LIMIT: Duration = Duration::from_secs(100);
 
 /// A host without an agent.
-pub(super) struct Afar(pub(super) Host);
+pub(super) struct AgentlessHost(pub(super) Host);
 
-impl Afar {
+impl AgentlessHost {
     fn unfit(error: &anyhow::Error) -> EngineError {
         EngineError::Unfit(format!("{error:#}"))
     }
 }
 
-impl Site for Afar {
+impl Site for AgentlessHost {
     fn version(&self) -> Result<String, EngineError> {
-        let Afar(host) = self;
+        let AgentlessHost(host) = self;
         let seen = host.look(&[]).map_err(|error| Self::unfit(&error))?;
         seen.fio.ok_or_else(|| {
             EngineError::Missing(Missing {
@@ -73,7 +73,7 @@ impl Site for Afar {
     }
 
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
-        let Afar(host) = self;
+        let AgentlessHost(host) = self;
         let before = monotonic_ns();
         let ended = host.run(&host.shell.flush(paths), FLUSH_LIMIT + QUICK);
         let ended = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;

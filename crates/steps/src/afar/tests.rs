@@ -2,7 +2,7 @@
 //! families.
 
 use super::posix::Posix;
-use super::site::Afar as AfarSite;
+use super::site::AgentlessHost as AfarSite;
 use super::windows::Windows;
 use super::*;
 use crate::engine::EngineError;
@@ -10,12 +10,12 @@ use crate::engine::fio::{Filename, Fio, Site};
 use iotax_host::guard::judge::{Intent, judge};
 use iotax_host::guard::marker::{self, Marker};
 use iotax_host::guard::rig::consent;
-use iotax_load::{Bound, Hold, Job, Rw, SliceSpec, TargetSpec};
+use iotax_load::{Hold, Job, Rw, SliceBound, SliceSpec, TargetSpec};
 use std::process::{Child, Command};
 use std::time::Instant;
 
 /// What stands between us and the login shell there is left out.
-fn spawn(ask: &Ask) -> Child {
+fn spawn(ask: &ShellRequest) -> Child {
     let mut command = Command::new("sh");
     command.args(["-c", &ask.command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -23,7 +23,7 @@ fn spawn(ask: &Ask) -> Child {
     child
 }
 
-fn said(ask: &Ask) -> Vec<u8> {
+fn said(ask: &ShellRequest) -> Vec<u8> {
     let mut child = spawn(ask);
     let held = child.stdin.take().filter(|_| ask.held);
     let output = child.wait_with_output().unwrap();
@@ -32,7 +32,7 @@ fn said(ask: &Ask) -> Vec<u8> {
     output.stdout
 }
 
-fn script(ask: &Ask) -> String {
+fn script(ask: &ShellRequest) -> String {
     assert_eq!(ask.command, "exec sh -c 'IFS= read -r s; eval \"$s\"'");
     String::from_utf8_lossy(&ask.input).into_owned()
 }
@@ -109,7 +109,7 @@ fn the_jobs_of_fio_on_both_systems() {
     for path in ["/srv/a:b.img", r"C:\iotax\x.img", r"\\.\PhysicalDrive1"].map(Path::new) {
         let job = Job { rw: Rw::RandWrite, fsync: 32, ..Job::default() };
         let fio = Fio::prepare(Box::new(Mute(site(path))), &[target(path, true)], &[job]).unwrap();
-        let bound = Bound::Bytes { bytes: 8 << 20 };
+        let bound = SliceBound::Bytes { bytes: 8 << 20 };
         let spec = SliceSpec { bound, min_discard_ns: 0, flush: true, begin_ns: None };
         let text = fio.job_file(&spec);
         let command = crate::engine::LoadEngine::command(&fio).unwrap();
@@ -332,7 +332,7 @@ fn device(lsblk: &str, more: &[(&str, &str)]) -> Inspection {
 
 fn write(found: &Inspection, destroy: &str) -> Result<(), String> {
     let mut sampled = found.clone();
-    sampled.sample = Some(iotax_host::guard::sample::Sample { blocks: 1000, ..Default::default() });
+    sampled.sample = Some(iotax_host::guard::sample::BlockSample { blocks: 1000, ..Default::default() });
     judge(&sampled, Intent::Write, &[consent(destroy)]).map(drop).map_err(|refusal| refusal.to_string())
 }
 
@@ -414,7 +414,7 @@ fn devices_over_ssh_case_by_case() {
 fn a_partition_over_ssh_takes_a_word_for_its_disk() {
     let part = PLAIN.replace("\"disk\"", "\"part\"").replace("\"pkname\":null", "\"pkname\":\"nvme1\"");
     let found = device(&part, &[]);
-    assert_eq!(found.kind, iotax_host::guard::found::Kind::Partition("nvme1".into()));
+    assert_eq!(found.kind, iotax_host::guard::found::InspectedKind::Partition("nvme1".into()));
     assert!(write(&found, "serial=S4EV").unwrap_err().contains("unseen=open"));
     assert!(write(&found, "serial=S4EV,unseen=open").is_ok());
 }

@@ -2,13 +2,15 @@
 //! standard input. Their answers are a marked line of JSON. Nothing there tells that the connection is gone, so that a
 //! fio must end by itself. Who has a drive open, and what lies on it beside a partition table, Windows does not tell.
 
-use super::{Ask, Created, Seen, Shell};
+use super::{Created, SeenHost, Shell, ShellRequest};
 use crate::engine::fio::{self, Ioengines};
 use crate::wire::ssh::MARK;
 use anyhow::{Context, Result};
 use iotax_host::block::Identity;
-use iotax_host::facts::{Cpu, Device, Facts, Target};
-use iotax_host::guard::found::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use iotax_host::facts::{Device, Facts, Processor, TargetFacts};
+use iotax_host::guard::found::{
+    Finding, InspectedKind, Inspection, InspectionCheck, Signature, Unchecked, Use,
+};
 use iotax_host::guard::marker;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -70,7 +72,7 @@ const DISK: &str = concat!(
 );
 
 impl Shell for Windows {
-    fn look(&self, paths: &[PathBuf]) -> Ask {
+    fn look(&self, paths: &[PathBuf]) -> ShellRequest {
         let numbers: Vec<String> =
             paths.iter().filter_map(|path| drive_number(path)).map(|number| number.to_string()).collect();
         ask(&format!(
@@ -85,18 +87,21 @@ impl Shell for Windows {
         ))
     }
 
-    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<Seen> {
-        let seen: Machine = answer(said)?;
+    fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost> {
+        let seen: WindowsMachine = answer(said)?;
         let fio = fio::named(seen.fio.as_bytes());
         let tools = fio.iter().map(|_| ("fio".to_owned(), seen.fio.trim().to_owned())).collect();
-        let target =
-            |path: &PathBuf| Target { path: path.clone(), devices: seen.device(path), ..Target::default() };
-        let cpu = Cpu {
+        let target = |path: &PathBuf| TargetFacts {
+            path: path.clone(),
+            devices: seen.device(path),
+            ..TargetFacts::default()
+        };
+        let cpu = Processor {
             model: word(seen.cpu.as_deref()),
             sockets: seen.sockets,
             cores: seen.cores.map(|cores| cores as u64),
             threads: seen.threads.map(|threads| threads as u64),
-            ..Cpu::default()
+            ..Processor::default()
         };
         let facts = Facts {
             hostname: word(seen.host.as_deref()),
@@ -108,10 +113,10 @@ impl Shell for Windows {
             tools,
             ..Facts::default()
         };
-        Ok(Seen { facts, fio })
+        Ok(SeenHost { facts, fio })
     }
 
-    fn inspect(&self, path: &Path) -> Ask {
+    fn inspect(&self, path: &Path) -> ShellRequest {
         match drive_number(path) {
             Some(number) => ask(&format!(
                 "$n={number};if(Get-Command Get-Disk -ea 0){{$a=@(Get-Disk);$t=@($a|?{{$_.Number -eq $n}});\
@@ -140,24 +145,24 @@ impl Shell for Windows {
         let mut found = Inspection { afar: true, ..Inspection::blank(path) };
         match answer(said)? {
             There::Nothing => return Ok(None),
-            There::Folder => found.kind = Kind::Other("a folder".into()),
+            There::Folder => found.kind = InspectedKind::Other("a folder".into()),
             There::File(there) => there.told(&mut found),
             There::Disk(there) => there.told(&mut found),
         }
         let why = "Windows does not tell over ssh who has it open".to_owned();
-        if found.kind == Kind::Disk {
-            found.unchecked.push(Unchecked { check: Check::Open, why });
+        if found.kind == InspectedKind::Disk {
+            found.unchecked.push(Unchecked { check: InspectionCheck::Open, why });
         }
         Ok(Some(found))
     }
 
     /// No shell there reads a drive.
-    fn blocks(&self, _: &Path, _: &[(u64, u64)]) -> Option<Ask> {
+    fn blocks(&self, _: &Path, _: &[(u64, u64)]) -> Option<ShellRequest> {
         None
     }
 
-    fn fio(&self, options: &[String], job_file: &str) -> Ask {
-        Ask {
+    fn fio(&self, options: &[String], job_file: &str) -> ShellRequest {
+        ShellRequest {
             command: format!("fio {}", options.join(" ")),
             input: job_file.as_bytes().to_owned(),
             held: false,
@@ -168,7 +173,7 @@ impl Shell for Windows {
         Ioengines { at_depth_one: "windowsaio", deeper: &["windowsaio"], has_disk_util: false }
     }
 
-    fn flush(&self, paths: &[&Path]) -> Ask {
+    fn flush(&self, paths: &[&Path]) -> ShellRequest {
         let names: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
         ask(&format!("$p=@({});{FLUSH}", names.join(",")))
     }
@@ -181,7 +186,7 @@ impl Shell for Windows {
         Ok(Some(answer::<Flushed>(said)?.ns))
     }
 
-    fn create(&self, path: &Path) -> Ask {
+    fn create(&self, path: &Path) -> ShellRequest {
         ask(&format!(
             "$p={};[IO.File]::Open($p,'CreateNew','Write').Close();$r=New-Object IO.DriveInfo ([IO.Path]::GetPathRoot($p));\
              S @{{inode=(Get-Item -LiteralPath $p -Force).CreationTimeUtc.Ticks;total=$r.TotalSize;free=$r.AvailableFreeSpace}}",
@@ -201,7 +206,7 @@ impl Shell for Windows {
     }
 
     /// The marker is but for its ends all zeros, and a command of Windows has no room for them.
-    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> Ask {
+    fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
         let (ends, crc) = marker.split_at(marker.len().saturating_sub(4));
         let used = ends.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let list = |bytes: &[u8]| bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
@@ -214,7 +219,7 @@ impl Shell for Windows {
         ))
     }
 
-    fn fill(&self, path: &Path, bytes: u64) -> Ask {
+    fn fill(&self, path: &Path, bytes: u64) -> ShellRequest {
         ask(&format!(
             "$p={};{WRITE_THROUGH}\
              $g=[Security.Cryptography.RandomNumberGenerator]::Create();$b=New-Object byte[] 1048576;\
@@ -224,7 +229,7 @@ impl Shell for Windows {
         ))
     }
 
-    fn remove(&self, path: &Path, inode: u64) -> Ask {
+    fn remove(&self, path: &Path, inode: u64) -> ShellRequest {
         ask(&format!(
             "$p={};$i=Get-Item -LiteralPath $p -Force;\
              if($i.CreationTimeUtc.Ticks -ne {inode}){{throw 'it is another file now'}};Remove-Item -LiteralPath $p -Force;{DONE}",
@@ -234,10 +239,10 @@ impl Shell for Windows {
 
     fn done(&self, said: &[u8]) -> Result<()> {
         #[derive(Deserialize)]
-        struct Done {
+        struct WindowsDone {
             done: u8,
         }
-        anyhow::ensure!(answer::<Done>(said)?.done == 1, "it says that it is not done");
+        anyhow::ensure!(answer::<WindowsDone>(said)?.done == 1, "it says that it is not done");
         Ok(())
     }
 
@@ -247,10 +252,10 @@ impl Shell for Windows {
 }
 
 /// The script as the bytes of UTF-16 in base64, which no shell of Windows changes.
-fn ask(script: &str) -> Ask {
+fn ask(script: &str) -> ShellRequest {
     let bytes: Vec<u8> = format!("{PRELUDE}{script}").encode_utf16().flat_map(u16::to_le_bytes).collect();
     let command = format!("powershell -NoProfile -NonInteractive -EncodedCommand {}", base64(&bytes));
-    Ask { command, input: Vec::new(), held: false }
+    ShellRequest { command, input: Vec::new(), held: false }
 }
 
 /// RFC 4648, with padding.
@@ -299,7 +304,7 @@ fn word(text: Option<&str>) -> Option<String> {
 }
 
 #[derive(Deserialize)]
-struct Machine {
+struct WindowsMachine {
     host: Option<String>,
     os: Option<String>,
     version: Option<String>,
@@ -313,13 +318,13 @@ struct Machine {
     #[serde(default)]
     fio: String,
     #[serde(default)]
-    disks: Vec<Disk>,
+    disks: Vec<WindowsDisk>,
 }
 
-impl Machine {
+impl WindowsMachine {
     fn device(&self, path: &Path) -> Vec<Device> {
         let Some(number) = drive_number(path) else { return Vec::new() };
-        let of = |disk: &Disk| Device {
+        let of = |disk: &WindowsDisk| Device {
             name: format!("PhysicalDrive{number}"),
             model: word(disk.friendly_name.as_deref()),
             serial: word(disk.serial_number.as_deref()),
@@ -354,7 +359,7 @@ impl FileThere {
     fn told(&self, found: &mut Inspection) {
         let trailer: Vec<u8> =
             self.trailer.split('-').filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
-        found.kind = Kind::File;
+        found.kind = InspectedKind::File;
         found.symlink = self.link;
         found.read_only = self.read_only;
         found.identity.inode = Some(self.born);
@@ -365,7 +370,7 @@ impl FileThere {
 
 #[derive(Deserialize)]
 struct DiskThere {
-    disk: Disk,
+    disk: WindowsDisk,
     #[serde(default)]
     others: Vec<OtherDisk>,
     #[serde(default)]
@@ -374,7 +379,7 @@ struct DiskThere {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Disk {
+struct WindowsDisk {
     number: u16,
     friendly_name: Option<String>,
     serial_number: Option<String>,
@@ -425,7 +430,7 @@ impl DiskThere {
             }
             _ => (None, None),
         };
-        found.kind = Kind::Disk;
+        found.kind = InspectedKind::Disk;
         found.bytes = disk.size;
         found.read_only = disk.is_read_only == Some(true);
         found.identity = Identity {
@@ -440,8 +445,8 @@ impl DiskThere {
         found.occupied = self.users();
         found.signatures = self.signatures();
         found.unchecked = [
-            (Check::Exclusive, "Windows lends no drive out exclusively over ssh"),
-            (Check::Content, "the content of a drive of Windows is not read over ssh"),
+            (InspectionCheck::Exclusive, "Windows lends no drive out exclusively over ssh"),
+            (InspectionCheck::Content, "the content of a drive of Windows is not read over ssh"),
         ]
         .map(|(check, why)| Unchecked { check, why: why.into() })
         .into();

@@ -6,7 +6,7 @@ use iotax_facts::Consent;
 use iotax_host::guard::judge::{Intent, judge};
 use iotax_host::guard::rig::consent;
 
-fn script(ask: &Ask) -> String {
+fn script(ask: &ShellRequest) -> String {
     let (start, word) = ask.command.rsplit_once(' ').unwrap();
     assert_eq!(start, "powershell -NoProfile -NonInteractive -EncodedCommand");
     assert!(ask.input.is_empty() && !ask.held);
@@ -38,7 +38,7 @@ fn answered(json: &str) -> Vec<u8> {
 }
 
 /// Whatever is asked of a drive and of a file.
-fn all_asked() -> [Ask; 8] {
+fn all_asked() -> [ShellRequest; 8] {
     let marker = marker::trailer(&a_marker(true));
     [
         Windows.look(&[drive(1), file()]),

@@ -8,7 +8,7 @@ use crate::op::{CephChange, ChangeCeph, MakeCeph};
 use crate::process;
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
-use crate::system::{NothingMade, Progress, RealSystem, write_file};
+use crate::system::{NothingMade, RealSystem, StepProgress, write_file};
 use crate::tool::{all_of, run_with, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_sys::regular::{LAST_WORDS, tail};
@@ -249,7 +249,7 @@ fn wait(
             return Ok(status);
         }
         let share = status.state().rebuilt().unwrap_or(0.0);
-        if system.tell(Progress::Synced(share)).is_break() {
+        if system.tell(StepProgress::Synced(share)).is_break() {
             bail!("interrupted while waiting for {who} to {what}");
         }
         ensure!(start.elapsed() < limit, "{who} did not {what} within {} s: {status}", limit.as_secs());

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Blocks, written and read by several threads at once.
-pub trait Disk: Sync {
+pub trait BlockFile: Sync {
     /// Reads a block.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl DirectDisk {
     }
 }
 
-impl Disk for DirectDisk {
+impl BlockFile for DirectDisk {
     fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
         self.0.read_exact_at(into, block * BLOCK as u64)
     }
@@ -63,20 +63,20 @@ impl Disk for DirectDisk {
 }
 
 /// Memory of one block, aligned as O_DIRECT wants it.
-pub struct Page {
+pub struct AlignedPage {
     memory: Vec<u8>,
     start: usize,
 }
 
-impl Default for Page {
-    fn default() -> Page {
+impl Default for AlignedPage {
+    fn default() -> AlignedPage {
         let memory = vec![0; 2 * BLOCK];
         let start = memory.as_ptr().align_offset(BLOCK);
-        Page { memory, start }
+        AlignedPage { memory, start }
     }
 }
 
-impl Page {
+impl AlignedPage {
     /// The block.
     pub fn bytes(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + BLOCK]
@@ -95,7 +95,7 @@ mod tests {
             eprintln!("skipped: needs O_DIRECT in /var/tmp");
             return;
         };
-        let mut page = Page::default();
+        let mut page = AlignedPage::default();
         assert_eq!(page.bytes().as_ptr().align_offset(BLOCK), 0);
         page.bytes().fill(7);
         disk.write(3, page.bytes()).unwrap();

@@ -1,12 +1,12 @@
 //! Disks that keep their promise and disks that lie, killed in the midst of a trial: the verifier must find every lie and
 //! accuse no honest one.
 
-use super::disk::Disk;
+use super::disk::BlockFile;
 use super::schedule::TrialSpec;
 use super::stamp::{BLOCK, SECTOR};
 use super::verifier::{self, Verified};
 use super::writer;
-use iotax_facts::trial::{Found, MOST_EXAMPLES};
+use iotax_facts::trial::{MOST_EXAMPLES, ReadBack};
 use iotax_load::Random;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn gone() -> io::Error {
     io::Error::other("killed")
 }
 
-impl Disk for FakeDisk {
+impl BlockFile for FakeDisk {
     fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()> {
         let inside = self.inside.lock().unwrap();
         match inside.stable.get(&block) {
@@ -174,7 +174,7 @@ fn spec(seed: u64) -> TrialSpec {
 }
 
 /// Writes, dies at that write, and is read back.
-fn trial(lie: Lie, seed: u64, dies_at: u64) -> Found {
+fn trial(lie: Lie, seed: u64, dies_at: u64) -> ReadBack {
     let disk = FakeDisk { lie, dies_at, inside: Mutex::default() };
     trial_on(disk, &spec(seed), seed, &[]).1.found
 }

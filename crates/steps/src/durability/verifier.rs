@@ -2,17 +2,17 @@
 //! a later one; a block that was only under way may be old or new, sector by sector, and no sector is torn. It does not
 //! blame a trial for what was torn or unreadable before it.
 
-use super::disk::{Disk, Page};
+use super::disk::{AlignedPage, BlockFile};
 use super::schedule::TrialSpec;
 use super::stamp::{self, Sector, Stamp};
-use iotax_facts::trial::{Example, Found, MOST_EXAMPLES};
+use iotax_facts::trial::{Example, MOST_EXAMPLES, ReadBack};
 use std::collections::BTreeSet;
 
 /// What was read back.
 #[derive(Debug, Default)]
 pub struct Verified {
     /// Counted.
-    pub found: Found,
+    pub found: ReadBack,
     /// Blocks that could not be read and are not known for that.
     pub unreadable: Vec<u64>,
 }
@@ -30,16 +30,16 @@ impl Verified {
 
 /// Reads every block with a write up to `acknowledged`, and those that may have been under way behind it. Of these nobody
 /// wrote the ones that were `unreadable` before, as far as is known: they are as they were.
-pub fn verify(disk: &dyn Disk, spec: &TrialSpec, acknowledged: u64, unreadable: &[u64]) -> Verified {
+pub fn verify(disk: &dyn BlockFile, spec: &TrialSpec, acknowledged: u64, unreadable: &[u64]) -> Verified {
     let expected = spec.expected(acknowledged);
     let under_way = spec.under_way(acknowledged);
     let only_under_way = under_way.keys().filter(|block| !expected.contains_key(block));
-    let all: Vec<Asked> = expected
+    let all: Vec<AskedBlock> = expected
         .iter()
-        .map(|(block, sequence)| Asked { block: *block, expected: Some(*sequence) })
-        .chain(only_under_way.map(|block| Asked { block: *block, expected: None }))
+        .map(|(block, sequence)| AskedBlock { block: *block, expected: Some(*sequence) })
+        .chain(only_under_way.map(|block| AskedBlock { block: *block, expected: None }))
         .collect();
-    let reading = Reading { disk, spec, acknowledged, unreadable: unreadable.iter().copied().collect() };
+    let reading = VerifyPass { disk, spec, acknowledged, unreadable: unreadable.iter().copied().collect() };
     let part = all.len().div_ceil(spec.in_flight.max(1) as usize).max(1);
     std::thread::scope(|scope| {
         let parts: Vec<_> = all.chunks(part).map(|asked| scope.spawn(|| reading.read_all(asked))).collect();
@@ -49,31 +49,31 @@ pub fn verify(disk: &dyn Disk, spec: &TrialSpec, acknowledged: u64, unreadable: 
 }
 
 /// A block, and the last acknowledged write of it.
-struct Asked {
+struct AskedBlock {
     block: u64,
     expected: Option<u64>,
 }
 
 /// One verification, for several threads.
-struct Reading<'a> {
-    disk: &'a dyn Disk,
+struct VerifyPass<'a> {
+    disk: &'a dyn BlockFile,
     spec: &'a TrialSpec,
     acknowledged: u64,
     unreadable: BTreeSet<u64>,
 }
 
-impl Reading<'_> {
-    fn read_all(&self, asked: &[Asked]) -> Verified {
-        let (mut verified, mut page) = (Verified::default(), Page::default());
+impl VerifyPass<'_> {
+    fn read_all(&self, asked: &[AskedBlock]) -> Verified {
+        let (mut verified, mut page) = (Verified::default(), AlignedPage::default());
         for asked in asked {
             let judged = match self.disk.read(asked.block, page.bytes()) {
                 Ok(()) => judge(page.bytes(), self.spec, asked, self.acknowledged),
                 Err(_) if asked.expected.is_none() && self.unreadable.contains(&asked.block) => {
-                    Judged::Kept { later: false }
+                    BlockVerdict::Kept { later: false }
                 }
                 Err(error) => {
                     verified.unreadable.push(asked.block);
-                    Judged::Unreadable(error.to_string())
+                    BlockVerdict::Unreadable(error.to_string())
                 }
             };
             count(&mut verified.found, asked, judged);
@@ -84,7 +84,7 @@ impl Reading<'_> {
 
 /// What became of a block.
 #[derive(Debug, PartialEq, Eq)]
-enum Judged {
+enum BlockVerdict {
     /// As promised; a later write is in it.
     Kept {
         later: bool,
@@ -97,11 +97,13 @@ enum Judged {
 }
 
 /// The worst of its sectors counts.
-fn judge(block: &[u8], spec: &TrialSpec, asked: &Asked, acknowledged: u64) -> Judged {
+fn judge(block: &[u8], spec: &TrialSpec, asked: &AskedBlock, acknowledged: u64) -> BlockVerdict {
     let (mut lost, mut later) = (None, false);
     for (at, sector) in stamp::sectors(block, spec.trial, asked.block).enumerate() {
         match (sector, asked.expected) {
-            (Sector::Torn, _) => return Judged::Torn(format!("sector {at} of it with a wrong checksum")),
+            (Sector::Torn, _) => {
+                return BlockVerdict::Torn(format!("sector {at} of it with a wrong checksum"));
+            }
             (Sector::Whole(stamp, own), Some(expected)) => {
                 later |= stamp.sequence > expected;
                 lost = lost.or_else(|| older(&stamp, own as usize == at, spec, asked.block, expected));
@@ -111,7 +113,7 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &Asked, acknowledged: u64) -> Ju
             }
             (Sector::Whole(stamp, own), None) if stamp.trial == spec.trial => {
                 if let Some(words) = misplaced(&stamp, own as usize == at, asked.block) {
-                    return Judged::Torn(words);
+                    return BlockVerdict::Torn(words);
                 }
                 later |= stamp.sequence > acknowledged;
             }
@@ -119,7 +121,7 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &Asked, acknowledged: u64) -> Ju
             (Sector::Whole(..) | Sector::Foreign, None) => {}
         }
     }
-    lost.map_or(Judged::Kept { later }, Judged::Lost)
+    lost.map_or(BlockVerdict::Kept { later }, BlockVerdict::Lost)
 }
 
 /// Why a whole sector is not what was acknowledged; `None`: it is, or something later.
@@ -140,33 +142,33 @@ fn misplaced(stamp: &Stamp, in_place: bool, block: u64) -> Option<String> {
     }
 }
 
-fn count(found: &mut Found, asked: &Asked, judged: Judged) {
+fn count(found: &mut ReadBack, asked: &AskedBlock, judged: BlockVerdict) {
     match (asked.expected.is_some(), &judged) {
         (true, judged) => {
             found.blocks += 1;
             match judged {
-                Judged::Kept { later } => {
+                BlockVerdict::Kept { later } => {
                     (found.kept, found.later) = (found.kept + 1, found.later + u64::from(*later))
                 }
-                Judged::Lost(_) => found.lost += 1,
-                Judged::Torn(_) => found.torn += 1,
-                Judged::Unreadable(_) => found.unreadable += 1,
+                BlockVerdict::Lost(_) => found.lost += 1,
+                BlockVerdict::Torn(_) => found.torn += 1,
+                BlockVerdict::Unreadable(_) => found.unreadable += 1,
             }
         }
         (false, judged) => {
             found.under_way += 1;
             match judged {
-                Judged::Kept { later } => found.under_way_new += u64::from(*later),
-                Judged::Torn(_) | Judged::Unreadable(_) => found.under_way_torn += 1,
+                BlockVerdict::Kept { later } => found.under_way_new += u64::from(*later),
+                BlockVerdict::Torn(_) | BlockVerdict::Unreadable(_) => found.under_way_torn += 1,
                 // Nothing was promised of it.
-                Judged::Lost(_) => {}
+                BlockVerdict::Lost(_) => {}
             }
         }
     }
     let words = match judged {
-        Judged::Kept { .. } => return,
-        Judged::Lost(words) | Judged::Torn(words) => words,
-        Judged::Unreadable(words) => format!("not readable: {words}"),
+        BlockVerdict::Kept { .. } => return,
+        BlockVerdict::Lost(words) | BlockVerdict::Torn(words) => words,
+        BlockVerdict::Unreadable(words) => format!("not readable: {words}"),
     };
     if found.examples.len() < MOST_EXAMPLES {
         found.examples.push(Example { block: asked.block, expected: asked.expected, found: words });

@@ -1,7 +1,7 @@
 //! The writer of a trial: batch after batch of stamped blocks, a few under way at once, a flush behind each. Nothing is
 //! acknowledged but what was written before a flush that returned.
 
-use super::disk::{Disk, Page};
+use super::disk::{AlignedPage, BlockFile};
 use super::schedule::{TrialSpec, Write};
 use super::stamp::{self, Stamp};
 use anyhow::{Context, Result};
@@ -16,11 +16,11 @@ use std::sync::{Barrier, Mutex, PoisonError};
 /// # Errors
 /// A write or a flush that failed.
 pub fn write(
-    disk: &dyn Disk,
+    disk: &dyn BlockFile,
     spec: &TrialSpec,
     acknowledge: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<u64> {
-    let crew = Crew::new(spec);
+    let crew = WriterCrew::new(spec);
     std::thread::scope(|scope| {
         for lane in 0..crew.lanes {
             let crew = &crew;
@@ -33,8 +33,8 @@ pub fn write(
 }
 
 fn lead(
-    crew: &Crew,
-    disk: &dyn Disk,
+    crew: &WriterCrew,
+    disk: &dyn BlockFile,
     spec: &TrialSpec,
     acknowledge: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> Result<u64> {
@@ -51,17 +51,22 @@ fn lead(
 }
 
 /// Threads that write a batch together; all wait for the last of them before the flush.
-struct Crew {
+struct WriterCrew {
     lanes: usize,
     gate: Barrier,
     over: AtomicBool,
     failed: Mutex<Option<io::Error>>,
 }
 
-impl Crew {
-    fn new(spec: &TrialSpec) -> Crew {
+impl WriterCrew {
+    fn new(spec: &TrialSpec) -> WriterCrew {
         let lanes = spec.in_flight.clamp(1, spec.batch.max(1)) as usize;
-        Crew { lanes, gate: Barrier::new(lanes + 1), over: AtomicBool::new(false), failed: Mutex::new(None) }
+        WriterCrew {
+            lanes,
+            gate: Barrier::new(lanes + 1),
+            over: AtomicBool::new(false),
+            failed: Mutex::new(None),
+        }
     }
 
     /// Lets the threads write their next batch.
@@ -79,8 +84,8 @@ impl Crew {
         self.gate.wait();
     }
 
-    fn work(&self, lane: usize, disk: &dyn Disk, spec: &TrialSpec) {
-        let mut page = Page::default();
+    fn work(&self, lane: usize, disk: &dyn BlockFile, spec: &TrialSpec) {
+        let mut page = AlignedPage::default();
         for batch in 0.. {
             self.gate.wait();
             if self.over.load(Ordering::SeqCst) {
@@ -96,7 +101,12 @@ impl Crew {
     }
 }
 
-fn write_one(disk: &dyn Disk, spec: &TrialSpec, write: &Write, page: &mut Page) -> io::Result<()> {
+fn write_one(
+    disk: &dyn BlockFile,
+    spec: &TrialSpec,
+    write: &Write,
+    page: &mut AlignedPage,
+) -> io::Result<()> {
     let stamp = Stamp { trial: spec.trial, block: write.block, sequence: write.sequence };
     stamp::fill(page.bytes(), &stamp);
     disk.write(write.block, page.bytes())

@@ -57,7 +57,7 @@ type Prepare =
     fn(&[TargetSpec], &[Job], Option<Engine>, Option<&Worker>) -> Result<Box<dyn LoadEngine>, EngineError>;
 
 /// A member of the family.
-pub struct Kind {
+pub struct EngineKind {
     /// Ids in `host::needs`, on the machine where it runs.
     pub needs: &'static [&'static str],
     /// Windows shorter than this are not known well enough: its clock's step is above 0.1 % of them, or its
@@ -70,7 +70,7 @@ pub struct Kind {
 }
 
 /// All of them.
-pub const ALL: &[&Kind] = &[&native::KIND, &fio::KIND];
+pub const ALL: &[&EngineKind] = &[&native::KIND, &fio::KIND];
 
 /// Why an engine could not be prepared or a slice not run.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +147,7 @@ pub fn prepare(
 }
 
 /// The member that answers to a word, or to none.
-pub fn kind_of(engine: Option<Engine>) -> &'static Kind {
+pub fn kind_of(engine: Option<Engine>) -> &'static EngineKind {
     ALL.iter().find(|kind| (kind.answers)(engine)).unwrap_or(&&native::KIND)
 }
 

@@ -1,11 +1,11 @@
 //! Our own load generator as an engine. It refuses what crates/load refuses.
 
-use super::{EngineError, Kind, LoadEngine};
+use super::{EngineError, EngineKind, LoadEngine};
 use iotax_facts::Engine;
 use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Verified, Worker};
 use std::ops::ControlFlow;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: EngineKind = EngineKind {
     needs: &[],
     shortest_slice_ns: 1_000_000,
     answers: |engine| !matches!(engine, Some(Engine::Fio)),

@@ -2,7 +2,7 @@
 //! A guest that says nothing is given up with the last words of its console and of QEMU, never waited for.
 
 use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
-use super::qmp::{Event, Qmp, QmpError};
+use super::qmp::{Qmp, QmpError, QmpEvent};
 use super::signs::{self, Sign, Signs, plain};
 use crate::ProcessId;
 use crate::json_socket::SocketError;
@@ -54,7 +54,7 @@ const MOST_TURNS: u32 = 8;
 
 /// How long a boot may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct BootLimits {
     /// Until the first byte on the console.
     pub life: Duration,
     /// Until the agent's port is open.
@@ -65,7 +65,7 @@ pub struct Limits {
     pub idle: Option<Duration>,
 }
 
-impl Limits {
+impl BootLimits {
     /// A kernel needs less than a second on a processor, and some seconds in the translator. The rest is for loaded
     /// machines: with ten builds beside it on two processors a boot in the translator took 65 s. There patience
     /// costs least, as nothing is left to try after it. In a guest that is translated itself (nested), all takes many
@@ -73,12 +73,14 @@ impl Limits {
     ///
     /// A system that is not ours starts whatever it likes before our agent, and may wait two minutes for a network; that it
     /// never will is told by [`Signs`]. A firmware that finds nothing is done within seconds in the translator.
-    pub fn of(accel: Accel, nested: bool, own_system: bool) -> Limits {
-        let limits = Limits::of_ours(accel, nested);
+    pub fn of(accel: Accel, nested: bool, own_system: bool) -> BootLimits {
+        let limits = BootLimits::of_ours(accel, nested);
         match own_system {
-            true => {
-                Limits { ready: limits.ready * 5, idle: Some(limits.life.max(KVM_IDLE * 2) / 2), ..limits }
-            }
+            true => BootLimits {
+                ready: limits.ready * 5,
+                idle: Some(limits.life.max(KVM_IDLE * 2) / 2),
+                ..limits
+            },
             false => limits,
         }
     }
@@ -86,10 +88,10 @@ impl Limits {
     /// The limits when this many guests boot on one processor, each with a share of it. The factor is capped, so that a guest that
     /// hangs is found within an hour.
     #[must_use]
-    pub fn of_crowd(self, guests: u32) -> Limits {
+    pub fn of_crowd(self, guests: u32) -> BootLimits {
         let times = guests.clamp(1, MOST_TURNS);
         let longer = |limit: Duration| limit * times;
-        Limits {
+        BootLimits {
             life: longer(self.life),
             ready: longer(self.ready),
             answer: longer(self.answer),
@@ -103,8 +105,8 @@ impl Limits {
         self.ready / 2
     }
 
-    fn of_ours(accel: Accel, nested: bool) -> Limits {
-        let seconds = |life, ready| Limits {
+    fn of_ours(accel: Accel, nested: bool) -> BootLimits {
+        let seconds = |life, ready| BootLimits {
             life: Duration::from_secs(life),
             ready: Duration::from_secs(ready),
             answer: Duration::from_secs(10),
@@ -216,7 +218,7 @@ pub fn connect(
     files: &GuestFiles,
     process: &ProcessId,
     accel: Accel,
-    limits: Limits,
+    limits: BootLimits,
     stop: &AtomicBool,
 ) -> Result<BootedGuest, BootError> {
     let begin = Instant::now();
@@ -245,7 +247,7 @@ const RESET_LIMIT: Duration = Duration::from_secs(20);
 struct Boot<'a> {
     files: &'a GuestFiles,
     process: &'a ProcessId,
-    limits: Limits,
+    limits: BootLimits,
     stop: &'a AtomicBool,
     begin: Instant,
     alive: bool,
@@ -359,7 +361,7 @@ fn not_yet(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused)
 }
 
-fn opens_port(event: &Event) -> bool {
+fn opens_port(event: &QmpEvent) -> bool {
     event.name == "VSERPORT_CHANGE" && event.data["id"] == PORT_DEVICE && event.data["open"] == true
 }
 
@@ -425,7 +427,7 @@ mod tests {
             (Accel::Tcg, false, 750),
             (Accel::Tcg, true, 4500),
         ] {
-            let limits = Limits::of(accel, nested, true);
+            let limits = BootLimits::of(accel, nested, true);
             assert_eq!(limits.for_the_system(), Duration::from_secs(seconds), "{accel:?}");
             assert!(limits.for_the_system() < limits.ready);
         }
@@ -433,10 +435,10 @@ mod tests {
 
     #[test]
     fn many_guests_at_once_are_given_more_time() {
-        let alone = Limits::of(Accel::Tcg, false, true);
+        let alone = BootLimits::of(Accel::Tcg, false, true);
         let of = |guests| alone.of_crowd(guests);
         assert_eq!((of(0), of(1)), (alone, alone));
-        let four = Limits {
+        let four = BootLimits {
             life: alone.life * 4,
             ready: alone.ready * 4,
             answer: alone.answer * 4,

@@ -168,9 +168,9 @@ fn own_agent(socket: UnixStream) -> Result<Pid> {
 
 /// Agents that PID 1 watches. The lock is held while one is started, so that its end is never taken for another's.
 #[derive(Default)]
-struct Agents(Mutex<Vec<Agent>>);
+struct Agents(Mutex<Vec<GuestAgent>>);
 
-struct Agent {
+struct GuestAgent {
     pid: Pid,
     /// `agent`.
     name: &'static str,
@@ -186,18 +186,18 @@ impl Agents {
     ) -> Result<()> {
         let mut agents = self.locked();
         let (socket, drained) = relay(port)?;
-        agents.push(Agent { pid: start(socket)?, name, drained });
+        agents.push(GuestAgent { pid: start(socket)?, name, drained });
         say(&format!("{name} started"));
         Ok(())
     }
 
-    fn take(&self, pid: Pid) -> Option<Agent> {
+    fn take(&self, pid: Pid) -> Option<GuestAgent> {
         let mut agents = self.locked();
         let at = agents.iter().position(|agent| agent.pid == pid)?;
         Some(agents.swap_remove(at))
     }
 
-    fn locked(&self) -> MutexGuard<'_, Vec<Agent>> {
+    fn locked(&self) -> MutexGuard<'_, Vec<GuestAgent>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -404,7 +404,7 @@ fn spawn_agent(mut agent: Command, socket: UnixStream) -> Result<Pid> {
 }
 
 /// Reaps whatever was orphaned until an agent itself ends; says how.
-fn reap_until_end_of_one(agents: &Agents) -> Result<Agent> {
+fn reap_until_end_of_one(agents: &Agents) -> Result<GuestAgent> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) => {

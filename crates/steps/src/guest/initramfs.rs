@@ -49,7 +49,7 @@ pub struct Archive {
     inodes: u32,
 }
 
-struct Entry<'a> {
+struct ArchiveEntry<'a> {
     name: &'a str,
     mode: u32,
     device: (u32, u32),
@@ -62,7 +62,7 @@ impl Archive {
     /// # Errors
     /// As [`Archive::file`].
     pub fn directory(&mut self, name: &str) -> Result<()> {
-        self.add(&Entry { name, mode: 0o040_755, device: (0, 0), content: &[] })
+        self.add(&ArchiveEntry { name, mode: 0o040_755, device: (0, 0), content: &[] })
     }
 
     /// Adds a character device, mode 0600.
@@ -70,7 +70,7 @@ impl Archive {
     /// # Errors
     /// As [`Archive::file`].
     pub fn character_device(&mut self, name: &str, major: u32, minor: u32) -> Result<()> {
-        self.add(&Entry { name, mode: 0o020_600, device: (major, minor), content: &[] })
+        self.add(&ArchiveEntry { name, mode: 0o020_600, device: (major, minor), content: &[] })
     }
 
     /// Adds a file owned by root.
@@ -78,7 +78,7 @@ impl Archive {
     /// # Errors
     /// A name that is absolute, empty or has a NUL; content that the format's 32 bits do not hold.
     pub fn file(&mut self, name: &str, permissions: u32, content: &[u8]) -> Result<()> {
-        self.add(&Entry { name, mode: 0o100_000 | permissions, device: (0, 0), content })
+        self.add(&ArchiveEntry { name, mode: 0o100_000 | permissions, device: (0, 0), content })
     }
 
     /// Ends the archive.
@@ -86,11 +86,11 @@ impl Archive {
     /// # Errors
     /// None in practice; as [`Archive::file`].
     pub fn finish(mut self) -> Result<Vec<u8>> {
-        self.add(&Entry { name: "TRAILER!!!", mode: 0, device: (0, 0), content: &[] })?;
+        self.add(&ArchiveEntry { name: "TRAILER!!!", mode: 0, device: (0, 0), content: &[] })?;
         Ok(self.bytes)
     }
 
-    fn add(&mut self, entry: &Entry) -> Result<()> {
+    fn add(&mut self, entry: &ArchiveEntry) -> Result<()> {
         let name = entry.name;
         ensure!(
             !name.is_empty() && !name.starts_with('/') && !name.contains('\0'),

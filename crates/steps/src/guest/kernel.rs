@@ -40,7 +40,7 @@ pub enum Origin {
 
 /// What a look at the machine finds, before anything is downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum KernelSource {
     /// It is there.
     Ready(Kernel),
     /// These packages hold one (some 70 MB to download, some 400 MB while they are unpacked).
@@ -52,13 +52,13 @@ pub enum Source {
 ///
 /// # Errors
 /// There is none: why, in words. What supplies one says the need `guest-kernel`.
-pub fn look() -> Result<Source, String> {
+pub fn look() -> Result<KernelSource, String> {
     let running = rustix::system::uname();
     let own = installed(Path::new("/"), &running.release().to_string_lossy());
     if let Some(kernel) = own.or_else(|| cached(&cache_directory()?)) {
-        return Ok(Source::Ready(kernel));
+        return Ok(KernelSource::Ready(kernel));
     }
-    packages().map(Source::Packages)
+    packages().map(KernelSource::Packages)
 }
 
 /// The kernel that [`look`] finds, downloaded if it has to be. Another process that does the same is
@@ -69,8 +69,8 @@ pub fn look() -> Result<Source, String> {
 /// downloading or unpacking.
 pub fn obtain() -> Result<Kernel> {
     match look() {
-        Ok(Source::Ready(kernel)) => Ok(kernel),
-        Ok(Source::Packages(packages)) => {
+        Ok(KernelSource::Ready(kernel)) => Ok(kernel),
+        Ok(KernelSource::Packages(packages)) => {
             let cache =
                 cache_directory().context("no place for a kernel: neither XDG_CACHE_HOME nor HOME is set")?;
             download(&packages, &cache)

@@ -61,7 +61,7 @@ impl Tree {
     /// # Errors
     /// The kernel lacks one, or a file cannot be unpacked or read.
     pub fn load_order(&self, names: &[&str]) -> Result<Vec<Module>> {
-        let mut order = Order { tree: self, done: BTreeSet::new(), modules: Vec::new() };
+        let mut order = ModuleOrder { tree: self, done: BTreeSet::new(), modules: Vec::new() };
         for name in names {
             order.add(name)?;
         }
@@ -69,13 +69,13 @@ impl Tree {
     }
 }
 
-struct Order<'a> {
+struct ModuleOrder<'a> {
     tree: &'a Tree,
     done: BTreeSet<String>,
     modules: Vec<Module>,
 }
 
-impl Order<'_> {
+impl ModuleOrder<'_> {
     fn add(&mut self, name: &str) -> Result<()> {
         if !self.done.insert(name.to_owned()) || self.tree.builtin.contains(name) {
             return Ok(());

@@ -3,7 +3,7 @@
 
 use super::qmp::{Qmp, QmpError};
 use anyhow::{Context, Result, ensure};
-use iotax_host::facts::Cpu;
+use iotax_host::facts::Processor;
 pub use iotax_load::cpu_list as list;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -38,18 +38,18 @@ impl Pin {
 
 /// Processors of a machine that share a cache, with the NUMA node that they are on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct CacheGroup {
     /// Their numbers, core by core: threads of one core share what it can do.
     pub cores: Vec<Vec<u32>>,
     /// Their node; `None` on a machine of one.
     pub node: Option<u32>,
 }
 
-impl Group {
+impl CacheGroup {
     /// Of cores with one thread each.
     #[cfg(any(test, feature = "testing"))]
-    pub fn single(cpus: impl IntoIterator<Item = u32>, node: Option<u32>) -> Group {
-        Group { cores: cpus.into_iter().map(|cpu| vec![cpu]).collect(), node }
+    pub fn single(cpus: impl IntoIterator<Item = u32>, node: Option<u32>) -> CacheGroup {
+        CacheGroup { cores: cpus.into_iter().map(|cpu| vec![cpu]).collect(), node }
     }
 
     /// All of its processors, core by core.
@@ -57,15 +57,15 @@ impl Group {
         self.cores.iter().flatten().copied()
     }
 
-    fn without(&self, taken: impl Fn(u32) -> bool) -> Group {
+    fn without(&self, taken: impl Fn(u32) -> bool) -> CacheGroup {
         let left = |core: &Vec<u32>| core.iter().copied().filter(|cpu| !taken(*cpu)).collect::<Vec<_>>();
         let cores = self.cores.iter().map(left).filter(|core| !core.is_empty()).collect();
-        Group { cores, node: self.node }
+        CacheGroup { cores, node: self.node }
     }
 }
 
 /// The L3 groups of a machine; all of its processors where none are told.
-pub fn groups(cpu: &Cpu) -> Vec<Group> {
+pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
     let nodes: BTreeMap<u32, Vec<u32>> = cpu
         .numa_nodes
         .iter()
@@ -82,7 +82,7 @@ pub fn groups(cpu: &Cpu) -> Vec<Group> {
     }
     all.sort();
     let of_cores: Vec<Vec<u32>> = cpu.smt_groups.iter().filter_map(|cpus| list(cpus).ok()).collect();
-    all.into_iter().map(|cpus| Group { node: node(&cpus), cores: cores(&cpus, &of_cores) }).collect()
+    all.into_iter().map(|cpus| CacheGroup { node: node(&cpus), cores: cores(&cpus, &of_cores) }).collect()
 }
 
 /// Processors core by core; those of which no core is told are one each.
@@ -117,7 +117,7 @@ pub struct Guest<'a> {
 ///
 /// # Errors
 /// Lists take all processors, and a guest is left without any.
-pub fn plan(guests: &[Guest], groups: &[Group]) -> Result<Vec<(Pin, Option<u32>)>, String> {
+pub fn plan(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<(Pin, Option<u32>)>, String> {
     let free = left_by_lists(guests, groups)?;
     let dealt = deal(guests, &free);
     let planned = |(at, guest): (usize, &Guest)| match (guest.wanted, dealt[at]) {
@@ -137,7 +137,7 @@ pub fn plan(guests: &[Guest], groups: &[Group]) -> Result<Vec<(Pin, Option<u32>)
 }
 
 /// What lists leave of the groups. A core of which a list takes one thread is left out as a whole, unless there is no other.
-fn left_by_lists(guests: &[Guest], groups: &[Group]) -> Result<Vec<Group>, String> {
+fn left_by_lists(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<CacheGroup>, String> {
     let lists = guests.iter().filter_map(|guest| match guest.wanted {
         Wanted::These(cpus) => Some(cpus),
         Wanted::Auto => None,
@@ -147,7 +147,7 @@ fn left_by_lists(guests: &[Guest], groups: &[Group]) -> Result<Vec<Group>, Strin
         let core = groups.iter().flat_map(|group| &group.cores).find(|core| core.contains(&cpu));
         core.is_some_and(|core| core.iter().any(|other| given.contains(other)))
     };
-    let without = |taken: &dyn Fn(u32) -> bool| -> Vec<Group> {
+    let without = |taken: &dyn Fn(u32) -> bool| -> Vec<CacheGroup> {
         let left = groups.iter().map(|group| group.without(taken));
         left.filter(|group| !group.cores.is_empty()).collect()
     };
@@ -163,7 +163,7 @@ fn left_by_lists(guests: &[Guest], groups: &[Group]) -> Result<Vec<Group>, Strin
 }
 
 /// The node that all of these are on.
-fn node_of(cpus: &[u32], groups: &[Group]) -> Option<u32> {
+fn node_of(cpus: &[u32], groups: &[CacheGroup]) -> Option<u32> {
     let node = |cpu: &u32| groups.iter().find(|group| group.cpus().any(|own| own == *cpu))?.node;
     let first = node(cpus.first()?)?;
     cpus.iter().all(|cpu| node(cpu) == Some(first)).then_some(first)
@@ -189,7 +189,7 @@ fn part(cores: &[Vec<u32>], which: usize, parts: usize) -> Option<Vec<u32>> {
 }
 
 /// A group for each guest that leaves it to us: the first of those with the fewest guests so far.
-fn deal(guests: &[Guest], groups: &[Group]) -> Vec<Option<usize>> {
+fn deal(guests: &[Guest], groups: &[CacheGroup]) -> Vec<Option<usize>> {
     let mut taken = vec![0; groups.len()];
     let mut choose = |guest: &Guest| {
         let near = |at: &usize| guest.near.is_some() && groups[*at].node == guest.near;
@@ -290,8 +290,8 @@ fn put(thread: u32, cpus: &[u32]) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn group(cpus: std::ops::Range<u32>, node: u32) -> Group {
-        Group::single(cpus, Some(node))
+    fn group(cpus: std::ops::Range<u32>, node: u32) -> CacheGroup {
+        CacheGroup::single(cpus, Some(node))
     }
 
     #[test]
@@ -335,8 +335,8 @@ mod tests {
     }
 
     /// Four cores of two threads each, the siblings numbered behind all first threads, as Linux does.
-    fn threaded(node: Option<u32>) -> Group {
-        Group { cores: (0..4).map(|core| vec![core, core + 4]).collect(), node }
+    fn threaded(node: Option<u32>) -> CacheGroup {
+        CacheGroup { cores: (0..4).map(|core| vec![core, core + 4]).collect(), node }
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod tests {
         let cpus: Vec<u32> = planned[0].0.cpus().collect();
         assert_eq!(cpus, [0, 2, 3, 4, 6, 7], "neither it nor the other thread of its core");
         // Where no core is left, its other thread at least.
-        let one_core = [Group { cores: vec![vec![1, 5]], node: None }];
+        let one_core = [CacheGroup { cores: vec![vec![1, 5]], node: None }];
         assert_eq!(plan(&[guests(&Wanted::Auto), given], &one_core).unwrap()[0].0.others, [5]);
         let refused = plan(&[guests(&Wanted::Auto), given], &[group(1..2, 0)]).unwrap_err();
         assert!(refused.contains("take every processor"), "{refused}");
@@ -381,20 +381,20 @@ mod tests {
 
     #[test]
     fn a_machine_tells_its_groups() {
-        let cpu = Cpu {
+        let cpu = Processor {
             threads: Some(16),
             l3_groups: vec!["0-3,8-11".into(), "4-7,12-15".into()],
             smt_groups: (0..8).map(|core| format!("{core},{}", core + 8)).collect(),
             numa_nodes: [("node0", "0-3,8-11"), ("node1", "4-7,12-15")]
                 .map(|(name, cpus)| (name.to_owned(), cpus.to_owned()))
                 .into(),
-            ..Cpu::default()
+            ..Processor::default()
         };
         let found = groups(&cpu);
         let cores = vec![vec![4, 12], vec![5, 13], vec![6, 14], vec![7, 15]];
-        assert_eq!(found[1], Group { cores, node: Some(1) });
-        let plain = groups(&Cpu { threads: Some(2), ..Cpu::default() });
-        assert_eq!(plain, [Group::single([0, 1], None)]);
+        assert_eq!(found[1], CacheGroup { cores, node: Some(1) });
+        let plain = groups(&Processor { threads: Some(2), ..Processor::default() });
+        assert_eq!(plain, [CacheGroup::single([0, 1], None)]);
     }
 
     #[test]

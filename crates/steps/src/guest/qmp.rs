@@ -55,7 +55,7 @@ fn words(during: &str, cause: &SocketError) -> String {
 
 /// Something that happened to the guest.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
+pub struct QmpEvent {
     /// `SHUTDOWN`, `VSERPORT_CHANGE`, ...
     pub name: String,
     /// Its data; null when it has none.
@@ -66,7 +66,7 @@ pub struct Event {
 #[derive(Debug)]
 pub struct Qmp {
     socket: JsonSocket,
-    events: VecDeque<Event>,
+    events: VecDeque<QmpEvent>,
 }
 
 /// The longest answer, query-qmp-schema, has some 300 kB.
@@ -123,7 +123,7 @@ impl Qmp {
     ///
     /// # Errors
     /// [`QmpError`], that the socket is closed above all: QEMU has ended.
-    pub fn next_event(&mut self, limit: Duration) -> Result<Option<Event>, QmpError> {
+    pub fn next_event(&mut self, limit: Duration) -> Result<Option<QmpEvent>, QmpError> {
         let deadline = Instant::now() + limit;
         while self.events.is_empty() {
             match self.socket.next(deadline) {
@@ -136,12 +136,12 @@ impl Qmp {
     }
 }
 
-fn keep_event(events: &mut VecDeque<Event>, message: &Value) -> bool {
+fn keep_event(events: &mut VecDeque<QmpEvent>, message: &Value) -> bool {
     let Some(name) = message.get("event").and_then(Value::as_str) else {
         return false;
     };
     let data = message.get("data").cloned().unwrap_or(Value::Null);
-    events.push_back(Event { name: name.to_owned(), data });
+    events.push_back(QmpEvent { name: name.to_owned(), data });
     true
 }
 
@@ -209,7 +209,7 @@ mod tests {
         let event = qmp.next_event(Duration::ZERO).unwrap().unwrap();
         assert_eq!((event.name.as_str(), &event.data["open"]), ("VSERPORT_CHANGE", &json!(true)));
         qmp.socket.send(&Value::Null).unwrap();
-        assert_eq!(qmp.next_event(LIMIT).unwrap(), Some(Event { name: "STOP".into(), data: Value::Null }));
+        assert_eq!(qmp.next_event(LIMIT).unwrap(), Some(QmpEvent { name: "STOP".into(), data: Value::Null }));
         assert_eq!(qmp.next_event(Duration::from_millis(20)).unwrap(), None);
     }
 

@@ -2,15 +2,15 @@
 //! was asked for and against what the guest sees. A setting that was dropped on the way would be measured as if it were on.
 
 use super::attach::{Property, SOCKET};
-use super::qemu::{DiskSpec, Server, on_off};
+use super::qemu::{DiskServer, DiskSpec, on_off};
 use super::qmp::{Qmp, QmpError};
 use iotax_host::facts::Device;
-use iotax_host::pci::Drive;
+use iotax_host::pci::PciDrive;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Words of settings, by option.
-pub type Settings = BTreeMap<String, String>;
+pub type GuestSettings = BTreeMap<String, String>;
 
 /// What QEMU tells of disk number `at`; `node` is the disk's block node where `blocks` has it, which is QEMU itself or the
 /// process that serves the disk.
@@ -22,8 +22,8 @@ pub fn of_qemu(
     blocks: Option<&mut Qmp>,
     at: usize,
     disk: &DiskSpec,
-) -> Result<Settings, QmpError> {
-    let mut settings = Settings::new();
+) -> Result<GuestSettings, QmpError> {
+    let mut settings = GuestSettings::new();
     for property in disk.way.properties(at) {
         let told = told_of_property(qemu, &property)?;
         settings.extend(told.map(|value| (property.option.to_owned(), word(&value))));
@@ -90,7 +90,7 @@ fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
 
 /// Whether a block node of QEMU's, or of the process in its stead, is in the way.
 fn has_node(disk: &DiskSpec) -> bool {
-    matches!(disk.server, Server::Qemu | Server::Daemon(_)) && disk.way != SOCKET
+    matches!(disk.server, DiskServer::Qemu | DiskServer::Daemon(_)) && disk.way != SOCKET
 }
 
 /// What stands for the value of an option that no QEMU tells.
@@ -105,15 +105,17 @@ fn never_told(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
 }
 
 /// What a block node tells of itself; nothing where there is none of that name.
-pub fn of_node(nodes: &Value, name: &str) -> Settings {
+pub fn of_node(nodes: &Value, name: &str) -> GuestSettings {
     let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
     nodes.iter().find(|node| node["node-name"] == name).map(told_of).unwrap_or_default()
 }
 
 /// What writes meet, where QEMU has put an overlay over the disk.
-fn of_overlay(devices: &Value, id: &str) -> Settings {
+fn of_overlay(devices: &Value, id: &str) -> GuestSettings {
     let devices = devices.as_array().map(Vec::as_slice).unwrap_or_default();
-    let Some(device) = devices.iter().find(|device| device["device"] == id) else { return Settings::new() };
+    let Some(device) = devices.iter().find(|device| device["device"] == id) else {
+        return GuestSettings::new();
+    };
     let mut settings = told_of(&device["inserted"]);
     let depth = device["inserted"]["backing_file_depth"].as_u64().unwrap_or(0);
     settings.insert("snapshot".into(), on_off(depth > 0).into());
@@ -122,7 +124,7 @@ fn of_overlay(devices: &Value, id: &str) -> Settings {
     settings
 }
 
-fn told_of(node: &Value) -> Settings {
+fn told_of(node: &Value) -> GuestSettings {
     let told = [
         ("cache.direct", &node["cache"]["direct"]),
         ("cache.no-flush", &node["cache"]["no-flush"]),
@@ -150,7 +152,7 @@ fn word(value: &Value) -> String {
 }
 
 /// What the guest's kernel tells of the disk.
-pub fn of_guest(device: &Device) -> Settings {
+pub fn of_guest(device: &Device) -> GuestSettings {
     let told = [
         ("write-cache", device.write_cache.clone()),
         ("num-queues", device.hardware_queues.map(|queues| queues.to_string())),
@@ -162,18 +164,18 @@ pub fn of_guest(device: &Device) -> Settings {
 }
 
 /// Settings that are not as they were asked for, or that nobody tells, as clauses.
-pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Settings) -> Vec<String> {
+pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &GuestSettings, guest: &GuestSettings) -> Vec<String> {
     let mut differ = of_node_differing(disk, qemu);
     differ.extend(differing(asked_of_device(disk), qemu));
     // A drive is as it is; see [`other_drive`].
-    if !matches!(disk.server, Server::Drive(_)) {
+    if !matches!(disk.server, DiskServer::Drive(_)) {
         differ.extend(in_guest(disk, vcpus, guest));
     }
     differ
 }
 
 /// Those of the disk's block node alone, where it has one.
-pub fn of_node_differing(disk: &DiskSpec, qemu: &Settings) -> Vec<String> {
+pub fn of_node_differing(disk: &DiskSpec, qemu: &GuestSettings) -> Vec<String> {
     let of_node = if has_node(disk) { differing(asked_of_node(disk), qemu) } else { Vec::new() };
     of_node.into_iter().chain(other_cache(disk, qemu)).collect()
 }
@@ -181,15 +183,15 @@ pub fn of_node_differing(disk: &DiskSpec, qemu: &Settings) -> Vec<String> {
 /// librbd's cache, which QEMU turns off with O_DIRECT and on without, unless the image says otherwise.
 pub const RBD_CACHE: &str = "rbd_cache";
 
-fn other_cache(disk: &DiskSpec, told: &Settings) -> Option<String> {
+fn other_cache(disk: &DiskSpec, told: &GuestSettings) -> Option<String> {
     let should = if disk.cache.direct() { "false" } else { "true" };
     let told = told.get(RBD_CACHE).filter(|told| !told.starts_with(should))?;
     disk.rbd.as_ref().map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {told}"))
 }
 
 /// Silence is no agreement.
-fn differing(asked: Vec<Asked>, told: &Settings) -> Vec<String> {
-    let differs = |(option, asked): Asked| match told.get(option) {
+fn differing(asked: Vec<AskedOption>, told: &GuestSettings) -> Vec<String> {
+    let differs = |(option, asked): AskedOption| match told.get(option) {
         Some(told) if *told == asked => None,
         Some(told) => Some(format!("{option}={asked} was asked for, and QEMU has {told}")),
         None => Some(format!("{option}={asked} was asked for, and QEMU does not tell it")),
@@ -198,10 +200,10 @@ fn differing(asked: Vec<Asked>, told: &Settings) -> Vec<String> {
 }
 
 /// An option with what was asked for.
-type Asked = (&'static str, String);
+type AskedOption = (&'static str, String);
 
 /// Of the block node: all that [`told_of`] reads.
-fn asked_of_node(disk: &DiskSpec) -> Vec<Asked> {
+fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
     let mut asked = vec![
         // An overlay is QEMU's own file, through the page cache and never flushed.
         ("cache.direct", on_off(disk.cache.direct() && !disk.snapshot).to_owned()),
@@ -222,9 +224,9 @@ fn asked_of_node(disk: &DiskSpec) -> Vec<Asked> {
 }
 
 /// Of the device: of all properties that its way tells, those that were asked for.
-fn asked_of_device(disk: &DiskSpec) -> Vec<Asked> {
+fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
     let told = disk.way.properties(0);
-    let mut asked: Vec<Asked> = told
+    let mut asked: Vec<AskedOption> = told
         .iter()
         .filter_map(|property| Some((property.option, asked_of(disk, property.option)?)))
         .collect();
@@ -238,14 +240,14 @@ fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
         ("num-queues", _) => disk.num_queues.map(|queues| queues.to_string()),
         ("queue-size", _) => disk.queue_size.map(|size| size.to_string()),
         ("write-cache", _) => Some(on_off(disk.cache.write_cache()).to_owned()),
-        ("wwpn", Server::Kernel(wwn)) => Some(wwn.clone()),
-        ("host", Server::Drive(drive)) => Some(drive.address.clone()),
+        ("wwpn", DiskServer::Kernel(wwn)) => Some(wwn.clone()),
+        ("host", DiskServer::Drive(drive)) => Some(drive.address.clone()),
         _ => None,
     }
 }
 
 /// What the guest's kernel does not see as it should.
-fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
+fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     if guest.is_empty() {
         return vec!["the guest tells nothing of the disk".to_owned()];
     }
@@ -279,7 +281,7 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
 /// # Errors
 /// With those that leave no doubt: its serial, size or logical block is another one in the guest, so that both sides would
 /// measure other drives, or one drive in two formats.
-pub fn other_drive(drive: &Drive, device: Option<&Device>) -> Result<Vec<String>, String> {
+pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<String>, String> {
     let Some(device) = device else {
         let unread =
             "the guest does not tell which drive it has: whether it is the one of this host is not known";
@@ -313,18 +315,18 @@ mod tests {
         DiskSpec { cache, num_queues, aio: Aio::Threads, ..DiskSpec::made_up() }
     }
 
-    fn settings(pairs: &[(&str, &str)]) -> Settings {
+    fn settings(pairs: &[(&str, &str)]) -> GuestSettings {
         pairs.iter().map(|(option, value)| ((*option).to_owned(), (*value).to_owned())).collect()
     }
 
     /// QEMU does all that it was asked for.
-    fn as_asked(disk: &DiskSpec) -> Settings {
+    fn as_asked(disk: &DiskSpec) -> GuestSettings {
         let node = if has_node(disk) { asked_of_node(disk) } else { Vec::new() };
         let asked = node.into_iter().chain(asked_of_device(disk));
         asked.map(|(option, value)| (option.to_owned(), value)).collect()
     }
 
-    fn with(settings: &Settings, option: &str, value: &str) -> Settings {
+    fn with(settings: &GuestSettings, option: &str, value: &str) -> GuestSettings {
         let mut settings = settings.clone();
         settings.insert(option.to_owned(), value.to_owned());
         settings
@@ -362,7 +364,8 @@ mod tests {
         let nvme = DiskSpec { way: attach::by_name("nvme").unwrap(), iothreads: 0, ..reader };
         assert_eq!(differences(&nvme, 4, &as_asked(&nvme), &guest), Vec::<String>::new(), "it cannot say so");
         let way = attach::by_name("vhost-scsi").unwrap();
-        let lio = |backend| DiskSpec { way, backend, server: Server::Kernel("naa.5".into()), ..nvme.clone() };
+        let lio =
+            |backend| DiskSpec { way, backend, server: DiskServer::Kernel("naa.5".into()), ..nvme.clone() };
         let seen = |disk: DiskSpec| differences(&disk, 4, &as_asked(&disk), &guest);
         assert_eq!(
             seen(lio(Backend::File)),
@@ -375,13 +378,13 @@ mod tests {
     /// Of every way with all options: what is read is compared, and what is not told is no agreement.
     #[test]
     fn all_that_is_read_is_compared_and_silence_is_told() {
-        let drive = Drive { address: "0000:01:00.0".into(), ..Drive::default() };
+        let drive = PciDrive { address: "0000:01:00.0".into(), ..PciDrive::default() };
         for way in attach::ALL {
             let server = match way.name() {
-                "vhost-user-blk" => Server::Daemon("/run/x".into()),
-                "vhost-scsi" => Server::Kernel("naa.5".into()),
-                "vfio" => Server::Drive(Box::new(drive.clone())),
-                _ => Server::Qemu,
+                "vhost-user-blk" => DiskServer::Daemon("/run/x".into()),
+                "vhost-scsi" => DiskServer::Kernel("naa.5".into()),
+                "vfio" => DiskServer::Drive(Box::new(drive.clone())),
+                _ => DiskServer::Qemu,
             };
             let full = DiskSpec { way: *way, server, queue_size: Some(128), ..disk(Cache::None, Some(4)) };
             let (qemu, guest) = (as_asked(&full), settings(SEEN));
@@ -391,10 +394,10 @@ mod tests {
                 let other = differences(&full, 4, &with(&qemu, option, "other"), &guest);
                 assert!(other.len() == 1 && other[0].starts_with(option), "{way:?} {option}: {other:?}");
             }
-            let silent = differences(&full, 4, &Settings::new(), &guest);
+            let silent = differences(&full, 4, &GuestSettings::new(), &guest);
             assert_eq!(silent.len(), qemu.len(), "{way:?}: {silent:?}");
             assert!(silent.iter().all(|one| one.ends_with("and QEMU does not tell it")), "{silent:?}");
-            let unseen = differences(&full, 4, &qemu, &Settings::new());
+            let unseen = differences(&full, 4, &qemu, &GuestSettings::new());
             assert_eq!(unseen.len(), usize::from(way.name() != "vfio"), "{way:?}: {unseen:?}");
         }
         let asked = DiskSpec { detect_zeroes: DetectZeroes::On, ..disk(Cache::None, None) };
@@ -469,13 +472,13 @@ mod tests {
 
     #[test]
     fn a_drive_in_another_format_is_another_drive() {
-        let drive = Drive {
+        let drive = PciDrive {
             model: Some("M".into()),
             serial: Some("S".into()),
             firmware: Some("F".into()),
             logical_block: Some(512),
             bytes: Some(1 << 30),
-            ..Drive::default()
+            ..PciDrive::default()
         };
         let queue = |block: &str| [("logical_block_size".to_owned(), block.to_owned())].into();
         let same = Device {
@@ -545,7 +548,7 @@ mod tests {
                 "ro": false, "detect_zeroes": "off", "cache": {"direct": true, "no-flush": false}});
             of_node(&json!([node]), "disk0")
         };
-        let told = |qemu: &Settings| of_node_differing(&disk, qemu);
+        let told = |qemu: &GuestSettings| of_node_differing(&disk, qemu);
         assert_eq!(told(&node(1, 65536)), Vec::<String>::new());
         assert_eq!(
             told(&node(0, 4096)),

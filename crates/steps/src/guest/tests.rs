@@ -1,8 +1,10 @@
 //! Guests that boot for real, in the translator so that they do so anywhere. This test program itself is
 //! their /init: the kernel hands it the words after `--`, by which it runs [`inside`] alone.
 
-use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
-use super::qemu::{self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, Machine, Memory, Start};
+use super::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
+use super::qemu::{
+    self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, GuestStart, MachineType, Memory,
+};
 use super::{attach, disk, init, initramfs, kernel, pin};
 use crate::ProcessId;
 use crate::process::process_id;
@@ -85,13 +87,13 @@ impl Lab {
             run_tag: "test".into(),
             vcpus: 2,
             memory: Memory::plain(256 << 20),
-            machine: Machine::Q35,
+            machine: MachineType::Q35,
             firmware: None,
             accel: Accel::Tcg,
             tsc_khz: iotax_sys::tsc::khz(),
             disks: vec![],
             card: None,
-            start: Start::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd, root: None },
+            start: GuestStart::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd, root: None },
             directory: directory.path().to_owned(),
         };
         Some(Lab { directory, spec, child: None, _alone: alone })
@@ -135,14 +137,14 @@ impl Lab {
         process
     }
 
-    fn connect(&self, process: &ProcessId, limits: Limits) -> Result<BootedGuest, BootError> {
+    fn connect(&self, process: &ProcessId, limits: BootLimits) -> Result<BootedGuest, BootError> {
         self.connect_unless(process, limits, &AtomicBool::new(false))
     }
 
     fn connect_unless(
         &self,
         process: &ProcessId,
-        limits: Limits,
+        limits: BootLimits,
         stop: &AtomicBool,
     ) -> Result<BootedGuest, BootError> {
         boot::connect(None, &self.files(), process, self.spec.accel, limits, stop)
@@ -150,7 +152,7 @@ impl Lab {
 
     fn boot(&mut self) -> BootedGuest {
         let process = self.start(&[]);
-        self.connect(&process, Limits::of(Accel::Tcg, false, false)).unwrap()
+        self.connect(&process, BootLimits::of(Accel::Tcg, false, false)).unwrap()
     }
 
     fn console(&self) -> String {
@@ -307,8 +309,8 @@ fn qemu_as_child(arguments: &[OsString], files: &GuestFiles) -> Child {
         .unwrap()
 }
 
-fn quick(life: u64, ready: u64) -> Limits {
-    Limits {
+fn quick(life: u64, ready: u64) -> BootLimits {
+    BootLimits {
         life: Duration::from_secs(life),
         ready: Duration::from_secs(ready),
         answer: Duration::from_secs(10),
@@ -340,10 +342,10 @@ fn qemu_that_dies_is_told_with_its_last_words() {
 #[test]
 fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
     let Some(mut lab) = Lab::new() else { return };
-    let Start::Kernel { initrd, .. } = &lab.spec.start else { unreachable!() };
+    let GuestStart::Kernel { initrd, .. } = &lab.spec.start else { unreachable!() };
     std::fs::write(initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
     let process = lab.start(&[]);
-    let failure = lab.connect(&process, Limits::of(Accel::Tcg, false, false)).unwrap_err();
+    let failure = lab.connect(&process, BootLimits::of(Accel::Tcg, false, false)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died) && failure.alive, "{failure}");
     assert!(failure.to_string().contains("Kernel panic"), "{failure}");
     assert!(!failure.blames_kvm());
@@ -383,7 +385,7 @@ fn kvm_boots_or_is_blamed() {
     }
     let Some(mut lab) = Lab::new() else { return };
     lab.spec.accel = Accel::Kvm;
-    if let Start::Kernel { kernel, .. } = &mut lab.spec.start {
+    if let GuestStart::Kernel { kernel, .. } = &mut lab.spec.start {
         *kernel = kernel::obtain().unwrap().image;
     }
     let process = lab.start(&[]);

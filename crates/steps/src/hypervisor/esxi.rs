@@ -1,7 +1,9 @@
 //! ESXi, by itself or below a vCenter: what `govc vm.info -json` and `govc device.info -json` print. Where it is and who asks is in
 //! govc's own environment (`GOVC_URL`, ...), never in a scenario.
 
-use super::{Ask, Disk, Hypervisor, PASSED, Settings, line_of, not_running, not_understood};
+use super::{
+    Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running, not_understood,
+};
 use anyhow::Result;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
 use serde_json::Value;
@@ -44,7 +46,7 @@ impl Hypervisor for Esxi {
         [vec!["vm.info", "-json", &vm.name], vec!["device.info", "-json", "-vm", &vm.name]]
     }
 
-    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
+    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
         facts_in(vm, &machine(vm, ask)?, &ask(&self.queries(vm)[1], None)?)
     }
 
@@ -52,19 +54,19 @@ impl Hypervisor for Esxi {
         &["mode", "latency"]
     }
 
-    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool> {
+    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
         let machine = machine(vm, ask)?;
         Ok(machine.pointer("/runtime/powerState").and_then(Value::as_str) == Some("poweredOn"))
     }
 
-    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
+    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
         let machine = machine(vm, ask)?;
         let has = machine.get("snapshot").is_some_and(|snapshot| !snapshot.is_null());
         Ok(has.then(|| "it has snapshots".into()))
     }
 
     /// Only what is changed can be put back one by one, so only that is saved.
-    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
+    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let machine = machine(vm, ask)?;
         let devices = ask(&["device.info", "-json", "-vm", &vm.name, disk], None)?;
         let devices: Value = serde_json::from_str(&devices).map_err(|error| not_understood(vm, error))?;
@@ -76,7 +78,7 @@ impl Hypervisor for Esxi {
         Ok(format!("latency: {latency}\nmode: {mode}\n"))
     }
 
-    fn with(&self, _: &Vm, _: &str, saved: &str, settings: &Settings) -> Result<String> {
+    fn with(&self, _: &Vm, _: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
         let of = |key: &str| {
             settings.get(key).map(String::as_str).or_else(|| line_of(saved, key)).unwrap_or_default()
         };
@@ -87,7 +89,7 @@ impl Hypervisor for Esxi {
         saved.to_owned()
     }
 
-    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()> {
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
         let now = self.saved(vm, disk, ask)?;
         let changed = |key| line_of(saved, key).filter(|value| line_of(&now, key) != Some(value));
         if let Some(mode) = changed("mode") {
@@ -99,18 +101,18 @@ impl Hypervisor for Esxi {
         Ok(())
     }
 
-    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()> {
+    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
         let how = if force { "-off" } else { "-s" };
         ask(&["vm.power", how, &vm.name], None).map(drop)
     }
 
-    fn start(&self, vm: &Vm, ask: Ask) -> Result<()> {
+    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
         ask(&["vm.power", "-on", &vm.name], None).map(drop)
     }
 }
 
 /// The one machine of that name.
-pub(crate) fn machine(vm: &Vm, ask: Ask) -> Result<Value> {
+pub(crate) fn machine(vm: &Vm, ask: ManagerRequest) -> Result<Value> {
     let text = ask(&Esxi.queries(vm)[0], None)?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
     let known = answer

@@ -1,6 +1,8 @@
 //! libvirt: a domain's XML, as `virsh dumpxml` prints it.
 
-use super::{Ask, DEFAULT, Disk, Hypervisor, PASSED, Settings, line_of, not_running, not_understood};
+use super::{
+    DEFAULT, Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running, not_understood,
+};
 use anyhow::Result;
 use iotax_facts::place::Place;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
@@ -32,7 +34,7 @@ impl Hypervisor for Libvirt {
         [words_for(vm, &["domstate"]), words_for(vm, &["dumpxml"])]
     }
 
-    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
+    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
         let [state, settings] = self.queries(vm);
         let state = ask(&state, None)?;
         if state.trim() != "running" {
@@ -45,11 +47,11 @@ impl Hypervisor for Libvirt {
         &["cache", "io", "queues", "iothread"]
     }
 
-    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool> {
+    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
         Ok(virsh(vm, ask, &["domstate"])?.trim() == "running")
     }
 
-    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
+    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
         let info = virsh(vm, ask, &["dominfo"])?;
         if line_of(&info, "Persistent") != Some("yes") {
             return Ok(Some("it is transient and would be lost when it is shut down".into()));
@@ -72,13 +74,13 @@ impl Hypervisor for Libvirt {
         Ok((!alike).then(|| "it has changes that take effect at its next start".into()))
     }
 
-    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
+    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let xml = virsh(vm, ask, &["dumpxml", "--inactive", "--security-info"])?;
         driver_of(vm, disk, &xml)?;
         Ok(xml)
     }
 
-    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String> {
+    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
         let (range, mut attributes) = driver_of(vm, disk, saved)?;
         attributes.extend(settings.clone());
         Ok(format!("{}{}{}", &saved[..range.start], element(&attributes), &saved[range.end..]))
@@ -97,20 +99,20 @@ impl Hypervisor for Libvirt {
         }
     }
 
-    fn put(&self, vm: &Vm, _: &str, saved: &str, ask: Ask) -> Result<()> {
+    fn put(&self, vm: &Vm, _: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
         ask(&[&connection(vm)[..], &["define", "/dev/stdin"]].concat(), Some(saved)).map(drop)
     }
 
-    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()> {
+    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
         virsh(vm, ask, if force { &["destroy"] } else { &["shutdown"] }).map(drop)
     }
 
-    fn start(&self, vm: &Vm, ask: Ask) -> Result<()> {
+    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
         virsh(vm, ask, &["start"]).map(drop)
     }
 }
 
-fn virsh(vm: &Vm, ask: Ask, words: &[&str]) -> Result<String> {
+fn virsh(vm: &Vm, ask: ManagerRequest, words: &[&str]) -> Result<String> {
     ask(&words_for(vm, words), None)
 }
 
@@ -119,7 +121,7 @@ fn words_for<'a>(vm: &'a Vm, words: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The position of the `<driver>` of a disk in a domain's XML, and its attributes.
-fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, Settings)> {
+fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, ManagerSettings)> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let devices =
         child(document.root_element(), "devices").ok_or_else(|| not_understood(vm, "it has no devices"))?;
@@ -134,7 +136,7 @@ fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, Settings)>
 }
 
 /// Values are words of the catalog, or come from such an element.
-fn element(attributes: &Settings) -> String {
+fn element(attributes: &ManagerSettings) -> String {
     let escaped = |value: &str| value.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&apos;");
     let words: String =
         attributes.iter().map(|(key, value)| format!(" {key}='{}'", escaped(value))).collect();

@@ -24,7 +24,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 pub(crate) const DEFAULT: &str = "default";
 
 /// Runs the manager's program with these arguments and that input, and gives what it writes.
-pub(crate) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
+pub(crate) type ManagerRequest<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
 
 /// A manager of virtual machines.
 pub(crate) trait Hypervisor: Sync {
@@ -43,7 +43,7 @@ pub(crate) trait Hypervisor: Sync {
     ///
     /// # Errors
     /// There is no machine of that name, it does not run, or the answer cannot be parsed.
-    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts>;
+    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts>;
 
     /// Settings that can be changed for a visit.
     fn changeable(&self) -> &'static [&'static str];
@@ -52,25 +52,25 @@ pub(crate) trait Hypervisor: Sync {
     ///
     /// # Errors
     /// There is no machine of that name: it is gone, or was migrated.
-    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool>;
+    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool>;
 
     /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: it may be changed.
     ///
     /// # Errors
     /// When that cannot be asked.
-    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>>;
+    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>>;
 
     /// Its settings for the next start, with all that is needed to restore them.
     ///
     /// # Errors
     /// There is no such disk, or the manager does not answer.
-    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String>;
+    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String>;
 
     /// The same with other settings.
     ///
     /// # Errors
     /// When the saved text cannot be parsed.
-    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String>;
+    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String>;
 
     /// The part of a saved text that is compared: two are equal if the machine was not edited.
     fn plain(&self, disk: &str, saved: &str) -> String;
@@ -79,23 +79,23 @@ pub(crate) trait Hypervisor: Sync {
     ///
     /// # Errors
     /// The manager refuses.
-    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()>;
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()>;
 
     /// Asks its system to shut down, or switches it off.
     ///
     /// # Errors
     /// The manager refuses.
-    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()>;
+    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()>;
 
     /// Starts it.
     ///
     /// # Errors
     /// The manager refuses.
-    fn start(&self, vm: &Vm, ask: Ask) -> Result<()>;
+    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()>;
 }
 
 /// Settings by their words in a stack.
-pub(crate) type Settings = BTreeMap<String, String>;
+pub(crate) type ManagerSettings = BTreeMap<String, String>;
 
 /// Settings of a manager's machines that can be changed for a visit.
 pub fn changeable(manager: Manager) -> &'static [&'static str] {

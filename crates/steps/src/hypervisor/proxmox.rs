@@ -1,7 +1,8 @@
 //! Proxmox VE: a VM's configuration, as `qm config` prints it: sorted `key: value`, a disk as `STORE:VOLUME,key=value,...`.
 
 use super::{
-    Ask, DEFAULT, Disk, Hypervisor, PASSED, Settings, line_of, not_running, not_understood, words_of,
+    DEFAULT, Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running, not_understood,
+    words_of,
 };
 use anyhow::Result;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
@@ -43,7 +44,7 @@ impl Hypervisor for Proxmox {
         [vec!["status", &vm.name], vec!["config", &vm.name, "--current", "1"]]
     }
 
-    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
+    fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts> {
         let [status, config] = self.queries(vm);
         let status = ask(&status, None)?;
         let state = line_of(&status, "status").unwrap_or_default();
@@ -57,11 +58,11 @@ impl Hypervisor for Proxmox {
         &["cache", "io", "iothread"]
     }
 
-    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool> {
+    fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool> {
         Ok(line_of(&ask(&["status", &vm.name], None)?, "status") == Some("running"))
     }
 
-    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
+    fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>> {
         let now = ask(&["config", &vm.name, "--current", "1"], None)?;
         let next = ask(&["config", &vm.name], None)?;
         let snapshots = ask(&["listsnapshot", &vm.name], None)?;
@@ -78,17 +79,18 @@ impl Hypervisor for Proxmox {
         })
     }
 
-    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
+    fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let text = ask(&["config", &vm.name], None)?;
         line_of(&text, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
         Ok(text)
     }
 
-    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String> {
+    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
         let line =
             line_of(saved, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
         let word = |key: &str| if key == "io" { "aio".to_owned() } else { key.to_owned() };
-        let changed: Settings = settings.iter().map(|(key, value)| (word(key), value.clone())).collect();
+        let changed: ManagerSettings =
+            settings.iter().map(|(key, value)| (word(key), value.clone())).collect();
         let kept = line
             .split(',')
             .filter(|one| one.split_once('=').is_none_or(|(key, _)| !changed.contains_key(key)));
@@ -115,7 +117,7 @@ impl Hypervisor for Proxmox {
         lines.map(of).collect::<Vec<_>>().join("\n")
     }
 
-    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()> {
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
         let now = ask(&["config", &vm.name], None)?;
         let line =
             line_of(saved, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
@@ -124,11 +126,11 @@ impl Hypervisor for Proxmox {
         ask(&["set", &vm.name, &format!("--{disk}"), line, "--digest", digest], None).map(drop)
     }
 
-    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()> {
+    fn stop(&self, vm: &Vm, force: bool, ask: ManagerRequest) -> Result<()> {
         ask(&[if force { "stop" } else { "shutdown" }, &vm.name], None).map(drop)
     }
 
-    fn start(&self, vm: &Vm, ask: Ask) -> Result<()> {
+    fn start(&self, vm: &Vm, ask: ManagerRequest) -> Result<()> {
         ask(&["start", &vm.name], None).map(drop)
     }
 }

@@ -1,7 +1,7 @@
 //! What programs printed that ran here: virsh and libvirtd 9.0, govc and vcsim 0.37.3, and fakepve 0.5.0 in the place of qm.
 
 use super::*;
-use iotax_facts::machine::{Device, Target};
+use iotax_facts::machine::{Device, TargetFacts};
 use iotax_facts::place::Place;
 use iotax_units::exit::{BAD_INPUT, code_of};
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ fn told(vm: &Vm, answers: &[(&str, &str)]) -> (Result<VmFacts>, Vec<String>) {
 
 fn device(path: &str, serial: Option<&str>) -> Facts {
     let device = Device { name: path[5..].into(), serial: serial.map(str::to_owned), ..Device::default() };
-    let target = Target { path: path.into(), file_system: None, devices: vec![device] };
+    let target = TargetFacts { path: path.into(), file_system: None, devices: vec![device] };
     Facts { targets: vec![target], ..Facts::default() }
 }
 
@@ -190,7 +190,7 @@ fn a_machine_of_vcsim_is_read_changed_and_put_back() {
     assert_eq!(facts.disks[0].settings["controller"], "ParaVirtualSCSIController");
     let before = esxi.saved(&vm, &disk, &ask).unwrap();
     let settings = [("mode", "independent_persistent"), ("latency", "high")];
-    let settings: Settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let settings: ManagerSettings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let wanted = esxi.with(&vm, &disk, &before, &settings).unwrap();
     assert_eq!(esxi.objection(&vm, &ask).unwrap(), None);
     for text in [&wanted, &before] {
@@ -209,7 +209,7 @@ fn a_machine_of_vcsim_is_read_changed_and_put_back() {
 
 #[test]
 fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
-    let settings: Settings =
+    let settings: ManagerSettings =
         [("cache".to_owned(), "writeback".to_owned()), ("queues".to_owned(), "4".to_owned())].into();
     let libvirt = (vm(Manager::Libvirt, "db1"), "vda", RUNNING, "cache='writeback'", "cache='none'");
     let proxmox = (vm(Manager::Proxmox, "100"), "scsi0", QM, "cache=writeback", "cache=none");

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// A target and what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target<'a> {
+pub struct IscsiTarget<'a> {
     /// What it shows.
     pub store: Store<'a>,
     /// Attributes of the backstore by LIO's names, in the order in which they are told.
@@ -42,7 +42,7 @@ pub fn folder(iqn: &str) -> PathBuf {
 ///
 /// # Errors
 /// When something is in the way, the kernel has no such target, or refuses a part.
-pub fn export(target: &Target) -> Result<Option<PathBuf>> {
+pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     check(target)?;
     let modules: &[&str] =
         if target.iser { &["iscsi_target_mod", "ib_isert"] } else { &["iscsi_target_mod"] };
@@ -74,7 +74,7 @@ pub fn export(target: &Target) -> Result<Option<PathBuf>> {
 }
 
 /// What can be told before anything is made.
-fn check(target: &Target) -> Result<()> {
+fn check(target: &IscsiTarget) -> Result<()> {
     if folder(target.iqn).exists() || has_store(target.store.name) {
         let taken = anyhow!("there is a target {} or a backstore {} already", target.iqn, target.store.name);
         return Err(taken.context(NothingMade));
@@ -93,7 +93,7 @@ fn allow(acl: &Path, lun: &Path, read_only: bool) -> Result<()> {
     tell_kernel(&mapped.join("write_protect"), if read_only { "1" } else { "0" })
 }
 
-fn listen(group: &Path, target: &Target) -> Result<()> {
+fn listen(group: &Path, target: &IscsiTarget) -> Result<()> {
     let portal = group.join("np").join(target.portal.to_string());
     export::make_new(&portal)?;
     if target.iser {
@@ -110,7 +110,7 @@ pub fn is_exported(name: &str, iqn: &str) -> bool {
 }
 
 /// How it is shown, by LIO's names.
-pub fn settings_of(probe: &Probe, target: &Target) -> ThingSettings {
+pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
     let store = ["block_size", "emulate_write_cache", "emulate_fua_write", "emulate_tpu", "queue_depth"];
     let group = ["default_cmdsn_depth", "fabric_prot_type"];
     let attributes = backstore(target.store.block, target.store.name).join("attrib");
@@ -123,7 +123,7 @@ pub fn settings_of(probe: &Probe, target: &Target) -> ThingSettings {
 ///
 /// # Errors
 /// When a part is still in use.
-pub fn unexport(target: &Target, fabric: Option<&Path>) -> Result<()> {
+pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
     let group = folder(target.iqn).join("tpgt_1");
     let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
     if group.join("enable").exists() {
@@ -140,7 +140,7 @@ pub fn unexport(target: &Target, fabric: Option<&Path>) -> Result<()> {
 }
 
 /// What a person would type.
-pub fn unexport_by_hand(target: &Target) -> String {
+pub fn unexport_by_hand(target: &IscsiTarget) -> String {
     let iqn = folder(target.iqn);
     let group = iqn.join("tpgt_1");
     let acl = Path::new("acls").join(target.initiator);

@@ -42,8 +42,8 @@ pub struct CreateArray {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assume_clean: bool,
     /// Bounds of syncs and rebuilds under load, bytes a second: least and most.
-    #[serde(default, skip_serializing_if = "Bounds::are_none")]
-    pub sync_speed: Bounds,
+    #[serde(default, skip_serializing_if = "SyncBounds::are_none")]
+    pub sync_speed: SyncBounds,
     /// Bytes that the plan counts on.
     pub bytes: u64,
     /// Who the members are, from the intent on.
@@ -69,7 +69,7 @@ impl CreateArray {
 
 /// Least and most; what is not written is the system's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct SyncBounds {
     /// Is made even when others want the drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<u64>,
@@ -78,9 +78,9 @@ pub struct Bounds {
     pub most: Option<u64>,
 }
 
-impl Bounds {
+impl SyncBounds {
     fn are_none(&self) -> bool {
-        *self == Bounds::default()
+        *self == SyncBounds::default()
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Observer, Operation, PathRef};
 use crate::system::NotOurs;
 use anyhow::Result;
-use iotax_host::block::{self, Identity, Part};
+use iotax_host::block::{self, Identity, PartitionExtent};
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
@@ -12,29 +12,29 @@ use std::path::{Path, PathBuf};
 
 /// The members in their order; `None` of one that has no name of its own (a loop device, a volume).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drives(Vec<Option<Drive>>);
+pub struct Drives(Vec<Option<DriveIdentity>>);
 
 /// What no boot changes about a drive, or about a partition of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drive {
+pub struct DriveIdentity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     wwn: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    part: Option<Part>,
+    part: Option<PartitionExtent>,
 }
 
-impl Drive {
+impl DriveIdentity {
     /// A serial that other disks tell too names none.
-    fn of(identity: Identity) -> Option<Drive> {
+    fn of(identity: Identity) -> Option<DriveIdentity> {
         let serial = identity.serial.filter(|_| identity.serial_shared_with.is_empty());
         let names_one = serial.is_some() || identity.wwn.is_some();
-        names_one.then_some(Drive { serial, wwn: identity.wwn, part: identity.part })
+        names_one.then_some(DriveIdentity { serial, wwn: identity.wwn, part: identity.part })
     }
 
     /// By the WWN where both have one. A drive whose serial another tells by now is known by it no more.
-    fn is(&self, other: &Drive) -> bool {
+    fn is(&self, other: &DriveIdentity) -> bool {
         let same = match (&self.wwn, &other.wwn) {
             (Some(own), Some(other)) => own == other,
             _ => self.serial.is_some() && self.serial == other.serial,
@@ -53,7 +53,7 @@ impl Drive {
 
 /// Where a member is by now.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum MemberLocation {
     /// Where it was, or nobody knows better.
     There,
     /// At another name.
@@ -68,7 +68,7 @@ const NOWHERE: &str = "/dev/null/gone";
 impl Drives {
     /// Of members that are about to be written.
     pub fn of(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
-        let drive = |member: &&mut PathRef| machine.identity(member.path().ok()?).and_then(Drive::of);
+        let drive = |member: &&mut PathRef| machine.identity(member.path().ok()?).and_then(DriveIdentity::of);
         Drives(members.iter().map(drive).collect())
     }
 
@@ -83,9 +83,9 @@ impl Drives {
         for (member, known) in members.into_iter().zip(&self.0) {
             let (Ok(path), Some(known)) = (member.path(), known) else { continue };
             match place(path, known, drive_at(path), everywhere) {
-                Place::There => {}
-                Place::Moved(path) => *member = PathRef::Path(path),
-                Place::Anothers(why) => {
+                MemberLocation::There => {}
+                MemberLocation::Moved(path) => *member = PathRef::Path(path),
+                MemberLocation::Anothers(why) => {
                     others.push(why);
                     *member = PathRef::Path(NOWHERE.into());
                 }
@@ -115,34 +115,34 @@ pub fn left_on(others: &[String]) -> Result<()> {
 
 fn place(
     path: &Path,
-    known: &Drive,
-    now: Option<Option<Drive>>,
-    everywhere: impl FnOnce() -> Vec<(PathBuf, Drive)>,
-) -> Place {
+    known: &DriveIdentity,
+    now: Option<Option<DriveIdentity>>,
+    everywhere: impl FnOnce() -> Vec<(PathBuf, DriveIdentity)>,
+) -> MemberLocation {
     if now.as_ref().is_some_and(|now| now.as_ref().is_some_and(|now| known.is(now))) {
-        return Place::There;
+        return MemberLocation::There;
     }
     let mut found = everywhere().into_iter().filter(|(_, drive)| known.is(drive));
     match (found.next(), found.next(), now) {
-        (Some((path, _)), None, _) => Place::Moved(path),
+        (Some((path, _)), None, _) => MemberLocation::Moved(path),
         // It is gone, with all that was on it.
-        (_, _, None) => Place::There,
-        (_, _, Some(now)) => Place::Anothers(format!(
+        (_, _, None) => MemberLocation::There,
+        (_, _, Some(now)) => MemberLocation::Anothers(format!(
             "{} is another drive now ({}, and not {}), and that one is not here: left alone",
             path.display(),
-            now.as_ref().map_or_else(|| "no serial".to_owned(), Drive::shown),
+            now.as_ref().map_or_else(|| "no serial".to_owned(), DriveIdentity::shown),
             known.shown()
         )),
     }
 }
 
 /// The drive at a path; the outer `None`: nothing is there.
-fn drive_at(path: &Path) -> Option<Option<Drive>> {
-    identity_of(path).ok().map(Drive::of)
+fn drive_at(path: &Path) -> Option<Option<DriveIdentity>> {
+    identity_of(path).ok().map(DriveIdentity::of)
 }
 
 /// All block devices that have a name of their own.
-fn everywhere() -> Vec<(PathBuf, Drive)> {
+fn everywhere() -> Vec<(PathBuf, DriveIdentity)> {
     let names = Probe::of_files(Path::new("/")).names("/sys/class/block");
     let paths = names.iter().map(|name| block::device_path(name));
     paths.filter_map(|path| Some((path.clone(), drive_at(&path)??))).collect()
@@ -158,30 +158,35 @@ pub(super) fn held_is_lost(members: &[PathRef]) -> String {
 mod tests {
     use super::*;
 
-    fn drive(serial: &str) -> Drive {
-        Drive { serial: Some(serial.into()), wwn: None, part: None }
+    fn drive(serial: &str) -> DriveIdentity {
+        DriveIdentity { serial: Some(serial.into()), wwn: None, part: None }
     }
 
     #[test]
     fn a_member_is_followed_to_its_new_name_and_anothers_is_left() {
         let path = Path::new("/dev/nvme0n1");
-        let at = |now: Option<Option<Drive>>, all: &[(&str, &str)]| {
+        let at = |now: Option<Option<DriveIdentity>>, all: &[(&str, &str)]| {
             let all = all.iter().map(|(path, serial)| (PathBuf::from(path), drive(serial))).collect();
             place(path, &drive("A"), now, || all)
         };
-        assert_eq!(at(Some(Some(drive("A"))), &[]), Place::There);
+        assert_eq!(at(Some(Some(drive("A"))), &[]), MemberLocation::There);
         let swapped = [("/dev/nvme0n1", "B"), ("/dev/nvme1n1", "A")];
-        assert_eq!(at(Some(Some(drive("B"))), &swapped), Place::Moved("/dev/nvme1n1".into()));
-        assert_eq!(at(None, &swapped), Place::Moved("/dev/nvme1n1".into()));
-        assert_eq!(at(None, &[]), Place::There, "gone");
-        let Place::Anothers(why) = at(Some(Some(drive("B"))), &swapped[..1]) else { panic!("B is not A") };
+        assert_eq!(at(Some(Some(drive("B"))), &swapped), MemberLocation::Moved("/dev/nvme1n1".into()));
+        assert_eq!(at(None, &swapped), MemberLocation::Moved("/dev/nvme1n1".into()));
+        assert_eq!(at(None, &[]), MemberLocation::There, "gone");
+        let MemberLocation::Anothers(why) = at(Some(Some(drive("B"))), &swapped[..1]) else {
+            panic!("B is not A")
+        };
         assert_eq!(
             why,
             "/dev/nvme0n1 is another drive now (serial B, and not serial A), and that one is not here: left alone"
         );
-        assert!(matches!(at(Some(None), &[]), Place::Anothers(_)), "a loop device, or a volume");
+        assert!(matches!(at(Some(None), &[]), MemberLocation::Anothers(_)), "a loop device, or a volume");
         let two = [("/dev/nvme1n1", "A"), ("/dev/nvme2n1", "A")];
-        assert!(matches!(at(Some(Some(drive("B"))), &two), Place::Anothers(_)), "which of them is not known");
+        assert!(
+            matches!(at(Some(Some(drive("B"))), &two), MemberLocation::Anothers(_)),
+            "which of them is not known"
+        );
     }
 
     #[test]
@@ -191,15 +196,18 @@ mod tests {
             serial_shared_with: shared.iter().map(|name| (*name).to_owned()).collect(),
             ..Identity::default()
         };
-        assert_eq!(Drive::of(identity("A", &[])), Some(drive("A")));
-        assert_eq!(Drive::of(identity("A", &["sdb"])), None);
+        assert_eq!(DriveIdentity::of(identity("A", &[])), Some(drive("A")));
+        assert_eq!(DriveIdentity::of(identity("A", &["sdb"])), None);
         assert_eq!(
-            Drive::of(Identity { transient: Some("boot-1-diskseq-2".into()), ..Identity::default() }),
+            DriveIdentity::of(Identity { transient: Some("boot-1-diskseq-2".into()), ..Identity::default() }),
             None
         );
-        let part = Part { number: 1, start: 1 << 20, bytes: 1 << 30 };
-        assert!(!drive("A").is(&Drive { part: Some(part), ..drive("A") }), "its partition is another place");
-        let of = |wwn: &str| Drive { wwn: Some(wwn.into()), ..drive("A") };
+        let part = PartitionExtent { number: 1, start: 1 << 20, bytes: 1 << 30 };
+        assert!(
+            !drive("A").is(&DriveIdentity { part: Some(part), ..drive("A") }),
+            "its partition is another place"
+        );
+        let of = |wwn: &str| DriveIdentity { wwn: Some(wwn.into()), ..drive("A") };
         assert!(of("w").is(&of("w")) && !of("w").is(&of("v")) && drive("A").is(&of("w")));
     }
 

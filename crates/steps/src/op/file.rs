@@ -3,7 +3,7 @@
 
 use super::{ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing};
 use crate::loops;
-use crate::system::{NotOurs, Progress};
+use crate::system::{NotOurs, StepProgress};
 use anyhow::{Context, Result, bail};
 use iotax_host::guard::fill::{self, Filled};
 use iotax_host::guard::marker;
@@ -165,7 +165,7 @@ impl ResourceChange for FillFile {
         let Some(marker) = marker::read(path)? else {
             bail!("{} is not a file of ours: it is not filled", path.display());
         };
-        let mut tell = |bytes| system.tell(Progress::Filled(bytes));
+        let mut tell = |bytes| system.tell(StepProgress::Filled(bytes));
         let filled = match marker.filled && self.data.is_unique() {
             true => fill::restore(path, self.seed, &mut tell)?,
             false => fill::fill(path, self.seed, self.data, &mut tell)?,

@@ -3,7 +3,7 @@
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph;
-use crate::engine::fio::{Client, Part, fill};
+use crate::engine::fio::{Client, PoolPart, fill};
 use crate::settings::ThingSettings;
 use crate::system::{remove_file, write_file};
 use anyhow::{Context, Result, anyhow};
@@ -41,8 +41,8 @@ impl Operation for MakeFioTarget {
     fn describe(&self) -> String {
         let Client { pool, of, bytes, .. } = &self.client;
         let what = match of {
-            Part::Image { name } => format!("the image {pool}/{name}, {}", show_bytes(*bytes)),
-            Part::Objects { object_bytes, .. } => {
+            PoolPart::Image { name } => format!("the image {pool}/{name}, {}", show_bytes(*bytes)),
+            PoolPart::Objects { object_bytes, .. } => {
                 format!("{} in objects of {} in {pool}", show_bytes(*bytes), show_bytes(*object_bytes))
             }
         };
@@ -100,12 +100,12 @@ impl ManagedResource for MakeFioTarget {
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let Client { conf, pool, of, .. } = &self.client;
         match of {
-            Part::Image { name } => {
+            PoolPart::Image { name } => {
                 let mut settings = ceph::image_settings(conf, pool, name)?;
                 settings.insert("rbd_cache".to_owned(), ceph::cache_by_conf(conf, (pool, name)));
                 Ok(settings)
             }
-            Part::Objects { object_bytes, .. } => {
+            PoolPart::Objects { object_bytes, .. } => {
                 let mut settings = ceph::pool_settings(conf, pool)?;
                 settings.insert("object_size".to_owned(), object_bytes.to_string());
                 Ok(settings)

@@ -2,7 +2,7 @@
 
 use super::drives::{Drives, held_is_lost, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::lvm::{self, Group, VOLUME};
+use crate::lvm::{self, VOLUME, VolumeGroup};
 use crate::settings::ThingSettings;
 use anyhow::Result;
 use iotax_units::shell;
@@ -84,9 +84,9 @@ pub struct Stripes {
 }
 
 impl MakeLvm {
-    fn group<'a>(&'a self, tag: &'a RunTag) -> Result<Group<'a>> {
+    fn group<'a>(&'a self, tag: &'a RunTag) -> Result<VolumeGroup<'a>> {
         let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
-        Ok(Group { run_id: &tag.run_id, name: &self.name, members })
+        Ok(VolumeGroup { run_id: &tag.run_id, name: &self.name, members })
     }
 
     /// The commands that make what is in the group, `fast` and `slow` being the members of a cache.
@@ -152,14 +152,14 @@ fn kib(bytes: u64) -> String {
     format!("{}k", bytes / KIB)
 }
 
-struct Words(Vec<String>);
+struct LvmWords(Vec<String>);
 
-fn words(all: &[&str]) -> Words {
-    Words(Vec::new()).with(all)
+fn words(all: &[&str]) -> LvmWords {
+    LvmWords(Vec::new()).with(all)
 }
 
-impl Words {
-    fn with(mut self, more: &[impl AsRef<str>]) -> Words {
+impl LvmWords {
+    fn with(mut self, more: &[impl AsRef<str>]) -> LvmWords {
         self.0.extend(more.iter().map(|word| word.as_ref().to_owned()));
         self
     }

@@ -3,7 +3,7 @@
 //! edited it.
 
 use super::{ManagedResource, Operation, Undoing};
-use crate::hypervisor::{self, Hypervisor, Settings};
+use crate::hypervisor::{self, Hypervisor, ManagerSettings};
 use crate::settings::ThingSettings;
 use crate::system::{NotOurs, Observer, RealSystem};
 use crate::wire::ssh::{self, SshOptions};
@@ -30,7 +30,7 @@ pub struct ChangeMachine {
     /// Its disk under load, as its manager calls it; `None`: not known yet.
     pub disk: Option<String>,
     /// What is set.
-    pub settings: Settings,
+    pub settings: ManagerSettings,
     /// It may be switched off if it does not shut down.
     pub force: bool,
     /// The host over ssh that it is, which is waited for.
@@ -67,15 +67,15 @@ impl ChangeMachine {
     }
 
     /// Its settings now: as before, as changed by the run, or edited by another user.
-    fn seen(&self) -> Result<Seen> {
+    fn seen(&self) -> Result<SeenMachine> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
         let now =
             manager.plain(disk, &manager.saved(&self.vm, disk, &|words, input| self.ask(words, input))?);
         Ok(match now {
-            now if now == manager.plain(disk, before) => Seen::AsBefore,
-            now if now == manager.plain(disk, &wanted) => Seen::Changed,
-            _ => Seen::Edited,
+            now if now == manager.plain(disk, before) => SeenMachine::AsBefore,
+            now if now == manager.plain(disk, &wanted) => SeenMachine::Changed,
+            _ => SeenMachine::Edited,
         })
     }
 
@@ -162,7 +162,7 @@ impl ChangeMachine {
     }
 }
 
-enum Seen {
+enum SeenMachine {
     AsBefore,
     Changed,
     Edited,
@@ -217,7 +217,7 @@ impl ManagedResource for ChangeMachine {
                 "resolve that first; iotax changes a virtual machine only if it can restore it completely";
             return Err(Failed::input(format!("{vm} is not changed: {why}; hint: {hint}")).into());
         }
-        if !matches!(self.seen()?, Seen::AsBefore) {
+        if !matches!(self.seen()?, SeenMachine::AsBefore) {
             bail!("{vm} was edited a moment ago; hint: run again when nobody else edits it");
         }
         if self.changes_nothing()? {
@@ -226,7 +226,7 @@ impl ManagedResource for ChangeMachine {
         let wanted = manager.with(vm, disk, self.before()?, &self.settings)?;
         self.shut_down()?;
         manager.put(vm, disk, &wanted, &ask)?;
-        if !matches!(self.seen()?, Seen::Changed) {
+        if !matches!(self.seen()?, SeenMachine::Changed) {
             bail!("{vm} does not accept {} for {disk}", self.words());
         }
         self.start()?;
@@ -239,7 +239,7 @@ impl ManagedResource for ChangeMachine {
             return Ok(None);
         }
         let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
-        let untouched = matches!(self.seen()?, Seen::AsBefore)
+        let untouched = matches!(self.seen()?, SeenMachine::AsBefore)
             && self.manager().runs(&self.vm, &ask)?
             && self.in_force_as_before()?;
         Ok((!untouched).then(StepOutput::default))
@@ -249,13 +249,13 @@ impl ManagedResource for ChangeMachine {
         let (manager, vm, disk) = (self.manager(), &self.vm, self.disk()?);
         let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
         match self.seen()? {
-            Seen::Edited => return Err(self.edited()),
-            Seen::AsBefore if manager.runs(vm, &ask)? && self.in_force_as_before()? => return Ok(()),
-            Seen::AsBefore => self.shut_down()?,
-            Seen::Changed => {
+            SeenMachine::Edited => return Err(self.edited()),
+            SeenMachine::AsBefore if manager.runs(vm, &ask)? && self.in_force_as_before()? => return Ok(()),
+            SeenMachine::AsBefore => self.shut_down()?,
+            SeenMachine::Changed => {
                 self.shut_down()?;
                 manager.put(vm, disk, self.before()?, &ask)?;
-                if !matches!(self.seen()?, Seen::AsBefore) {
+                if !matches!(self.seen()?, SeenMachine::AsBefore) {
                     bail!("{vm} could not be restored; hint: its earlier settings are in the run's journal");
                 }
             }

@@ -39,7 +39,7 @@ mod zpool_member;
 
 pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
-pub use array::{Bounds, CreateArray};
+pub use array::{CreateArray, SyncBounds};
 pub use await_sync::AwaitSync;
 pub use bcache::MakeBcache;
 pub use ceph::{CephChange, ChangeCeph, MakeCeph, MakeRbdImage};
@@ -66,7 +66,7 @@ pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
 pub use rebuild::Rebuild;
 pub use scratch::{BuildInitramfs, BuildSeed};
-pub use spdk::{ExportSpdk, Part, SpdkKind, kind as spdk_kind};
+pub use spdk::{BdevPart, ExportSpdk, SpdkKind, kind as spdk_kind};
 pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk, array_below, member as spdk_member};
 pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 pub use spdk_raid::{ChangeSpdkArray, SpdkChange};

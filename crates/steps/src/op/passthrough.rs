@@ -2,7 +2,7 @@
 //! back and its disk is there again, its queue set as it was.
 
 use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::queue::{self, Settings};
+use crate::queue::{self, QueueSettings};
 use crate::system::here;
 use crate::vfio;
 use anyhow::Result;
@@ -22,8 +22,8 @@ pub struct PassThrough {
     /// The disk as the stack names it.
     pub disk: PathBuf,
     /// Settings of its queue, observed before it is taken.
-    #[serde(default, skip_serializing_if = "Settings::is_empty")]
-    pub queue: Settings,
+    #[serde(default, skip_serializing_if = "QueueSettings::is_empty")]
+    pub queue: QueueSettings,
 }
 
 impl Operation for PassThrough {

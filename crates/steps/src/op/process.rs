@@ -43,13 +43,13 @@ pub struct Spawn {
 fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathRef>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Found {
+    enum FoundProcess {
         Many(Vec<PathRef>),
         One(PathRef),
     }
-    Ok(match Found::deserialize(from)? {
-        Found::Many(all) => all,
-        Found::One(one) => vec![one],
+    Ok(match FoundProcess::deserialize(from)? {
+        FoundProcess::Many(all) => all,
+        FoundProcess::One(one) => vec![one],
     })
 }
 

@@ -25,7 +25,7 @@ pub struct ExportSpdk {
     pub read_only: bool,
     /// The stretch that is shown; `None`: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Part>,
+    pub part: Option<BdevPart>,
     /// On which reactors the controller is served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpumask: Option<String>,
@@ -35,7 +35,7 @@ pub struct ExportSpdk {
 
 /// One of the equal stretches that a bdev is split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct BdevPart {
     /// Which, from 0.
     pub at: u64,
     /// Size of each.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::hand::PlaceExecutor;
 use crate::op::Op;
-use crate::system::Progress;
+use crate::system::StepProgress;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
@@ -273,7 +273,7 @@ fn an_undo_that_leaves_it_there_says_so() {
     });
     let error = format!("{:#}", op.unmake(&mut system, &rig.tag(), &made).unwrap_err());
     let wait = "waiting until find of [tool.array] no longer prints iotax-r-tool0 (at most 1 s)";
-    assert_eq!(waits.lock().unwrap().first(), Some(&Progress::Waits(wait.into())));
+    assert_eq!(waits.lock().unwrap().first(), Some(&StepProgress::Waits(wait.into())));
     assert!(error.contains("iotax-r-tool0 still exists, although every undo command succeeded"), "{error}");
 }
 

@@ -179,7 +179,7 @@ fn a_level_that_the_target_was_built_without_is_told_as_such() {
 
 #[test]
 fn what_is_somebody_elses_by_now_is_left_alone() {
-    let changed = |change: &dyn Fn(&mut super::fake::State)| {
+    let changed = |change: &dyn Fn(&mut super::fake::FakeState)| {
         let rig = rig();
         join::make(&rig.asked, &tag()).unwrap();
         change(&mut rig.target.state.lock().unwrap());
@@ -188,11 +188,11 @@ fn what_is_somebody_elses_by_now_is_left_alone() {
         assert!(!rig.is_empty());
         error.to_string()
     };
-    let store = |state: &mut super::fake::State| {
+    let store = |state: &mut super::fake::FakeState| {
         state.stores.get_mut("iotax-r-spdk0-lvs").unwrap()["base_bdev"] = "theirs".into();
     };
     assert!(changed(&store).contains("lvstore iotax-r-spdk0-lvs is on theirs: left alone"));
-    let array = |state: &mut super::fake::State| {
+    let array = |state: &mut super::fake::FakeState| {
         state.stores.clear();
         state.arrays.get_mut("iotax-r-spdk0-raid").unwrap()["base_bdevs_list"][1]["name"] = "theirs".into();
     };

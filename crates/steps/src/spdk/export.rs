@@ -5,7 +5,7 @@
 use super::file;
 use super::look::{Bdevs, controller, direct, running};
 use super::rpc::{LIMIT, Rpc};
-use super::target::Target;
+use super::target::SpdkConnection;
 use crate::op::ExportSpdk;
 use crate::system::NotOurs;
 use anyhow::{Context, Result, bail};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     if let Some(of_file) = of_file(asked)? {
-        let target = Target::of(&mut rpc, &asked.rpc)?;
+        let target = SpdkConnection::of(&mut rpc, &asked.rpc)?;
         of_file.make(&mut rpc, target.process)?;
         if let Some(part) = asked.part {
             // A file has its marker behind the data, and guests side by side have a part each.
@@ -110,7 +110,7 @@ pub fn unexport(asked: &ExportSpdk) -> Result<()> {
 /// When it does not answer, or has no such disk any more.
 pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> {
     let mut rpc = Rpc::connect(socket, LIMIT)?;
-    let target = Target::of(&mut rpc, socket)?;
+    let target = SpdkConnection::of(&mut rpc, socket)?;
     let gone = || format!("the SPDK target behind {} has no {name} any more", socket.display());
     let bdevs = Bdevs::of(&mut rpc)?;
     let controller = controller(&mut rpc, name)?.with_context(gone)?;

@@ -66,12 +66,12 @@ pub struct FakeTarget {
     /// Where it listens.
     pub socket: PathBuf,
     /// What it has.
-    pub state: Arc<Mutex<State>>,
+    pub state: Arc<Mutex<FakeState>>,
 }
 
 /// What a fake target has.
 #[derive(Default)]
-pub struct State {
+pub struct FakeState {
     folder: PathBuf,
     /// Name, description, and the file that is open for it.
     pub bdevs: BTreeMap<String, (Value, Option<OwnedFd>)>,
@@ -130,12 +130,12 @@ const METHODS: &[&str] = &[
     "vhost_get_controllers",
 ];
 
-type Answer = Result<Value, (i64, &'static str)>;
+type FakeAnswer = Result<Value, (i64, &'static str)>;
 
 impl FakeTarget {
     /// One that listens in that folder.
     pub fn start(folder: &Path) -> FakeTarget {
-        let state = State { folder: folder.to_owned(), ..State::default() };
+        let state = FakeState { folder: folder.to_owned(), ..FakeState::default() };
         let target = FakeTarget { socket: folder.join("spdk.sock"), state: Arc::new(Mutex::new(state)) };
         let state = target.state.clone();
         serve(&target.socket, move |request| {
@@ -149,8 +149,8 @@ impl FakeTarget {
     }
 }
 
-impl State {
-    fn answer(&mut self, request: &Value) -> Answer {
+impl FakeState {
+    fn answer(&mut self, request: &Value) -> FakeAnswer {
         let method = request["method"].as_str().unwrap_or_default();
         let params = &request["params"];
         if self.without.contains(&method) || !METHODS.contains(&method) {
@@ -191,7 +191,7 @@ impl State {
         json!({"tick_rate": 1, "pid": std::process::id(), "reactors": [reactor]})
     }
 
-    fn create(&mut self, name: &str, filename: &str, params: &Value) -> Answer {
+    fn create(&mut self, name: &str, filename: &str, params: &Value) -> FakeAnswer {
         if self.bdevs.contains_key(name) {
             return Err((-17, "File exists"));
         }
@@ -209,7 +209,7 @@ impl State {
         Ok(name.into())
     }
 
-    fn split(&mut self, base: &str, params: &Value) -> Answer {
+    fn split(&mut self, base: &str, params: &Value) -> FakeAnswer {
         let Some((bdev, _)) = self.bdevs.get_mut(base) else { return Err((-19, "No such device")) };
         if bdev["claimed"] == true {
             return Err((-1, "Operation not permitted"));
@@ -226,14 +226,14 @@ impl State {
         Ok(parts.into())
     }
 
-    fn unsplit(&mut self, base: &str) -> Answer {
+    fn unsplit(&mut self, base: &str) -> FakeAnswer {
         let part = format!("{base}p");
         self.bdevs.retain(|name, _| !name.starts_with(&part));
         self.claim(base, false)?;
         Ok(true.into())
     }
 
-    fn control(&mut self, name: &str, bdev: &str, params: &Value) -> Answer {
+    fn control(&mut self, name: &str, bdev: &str, params: &Value) -> FakeAnswer {
         let Some(bdev) = self.name_of(bdev) else { return Err((-32602, "No such device")) };
         let socket = self.folder.join(name);
         std::fs::write(&socket, "").unwrap();
@@ -246,7 +246,7 @@ impl State {
         Ok(true.into())
     }
 
-    fn uncontrol(&mut self, name: &str) -> Answer {
+    fn uncontrol(&mut self, name: &str) -> FakeAnswer {
         if self.controllers.remove(name).is_none() {
             return Err((-32602, "No such device"));
         }
@@ -282,7 +282,7 @@ impl State {
         true.into()
     }
 
-    fn raid(&mut self, method: &str, params: &Value) -> Answer {
+    fn raid(&mut self, method: &str, params: &Value) -> FakeAnswer {
         let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
         let name = text("name");
         match method {
@@ -328,7 +328,7 @@ impl State {
     }
 
     /// Takes the member out of its array, or puts one in its empty place, which is rebuilt.
-    fn change_array(&mut self, leaves: &str, of: &str, comes: Option<&str>) -> Answer {
+    fn change_array(&mut self, leaves: &str, of: &str, comes: Option<&str>) -> FakeAnswer {
         let has = |array: &Value| array["base_bdevs_list"].to_string().contains(&format!("\"{leaves}\""));
         let found = self.arrays.iter().find(|(name, array)| *name == of || (comes.is_none() && has(array)));
         let Some((name, mut array)) = found.map(|(name, array)| (name.clone(), array.clone())) else {
@@ -361,7 +361,7 @@ impl State {
         self.arrays.insert(name.to_owned(), array);
     }
 
-    fn lvol(&mut self, method: &str, params: &Value) -> Answer {
+    fn lvol(&mut self, method: &str, params: &Value) -> FakeAnswer {
         let text = |key: &str| params[key].as_str().unwrap_or_default().to_owned();
         let store = text("lvs_name");
         match method {
@@ -400,7 +400,7 @@ impl State {
         }
     }
 
-    fn nvmf(&mut self, method: &str, params: &Value) -> Answer {
+    fn nvmf(&mut self, method: &str, params: &Value) -> FakeAnswer {
         let nqn = params["nqn"].as_str().unwrap_or_default().to_owned();
         match method {
             "nvmf_get_transports" => Ok(self.transports.clone().into()),

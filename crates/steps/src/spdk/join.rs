@@ -5,7 +5,7 @@
 use super::file;
 use super::look::{Bdevs, listed, running};
 use super::rpc::{LIMIT, Rpc};
-use super::target::Target;
+use super::target::SpdkConnection;
 use crate::RunTag;
 use crate::op::{JoinSpdk, SplitSpdk};
 use crate::system::{NotOurs, NothingMade};
@@ -29,7 +29,7 @@ const METADATA: usize = 4 << 20;
 /// When the target refuses a part, has a member already, or finds something on one.
 pub fn make(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
-    let target = Target::of(&mut rpc, &asked.rpc)?;
+    let target = SpdkConnection::of(&mut rpc, &asked.rpc)?;
     refuse_what_is_there(asked, &mut rpc, tag)?;
     for member in members(asked)? {
         member.make(&mut rpc, target.process)?;
@@ -220,7 +220,7 @@ fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
 }
 
 /// What the start of a member says of a store.
-struct Start<'a> {
+struct StoreStart<'a> {
     path: &'a Path,
     /// It begins as a blobstore does.
     begins: bool,
@@ -231,13 +231,13 @@ struct Start<'a> {
 }
 
 /// Of the members that are there: one that is gone carries nothing.
-fn starts(asked: &JoinSpdk) -> Result<Vec<(usize, Start<'_>)>> {
+fn starts(asked: &JoinSpdk) -> Result<Vec<(usize, StoreStart<'_>)>> {
     let mut starts = Vec::new();
     for (at, path) in asked.paths()?.into_iter().enumerate() {
         let Ok(file) = File::open(path) else { continue };
         let start = start_of(&file).with_context(|| format!("cannot read {}", path.display()))?;
         let known = [asked.store(), asked.volume().to_owned()];
-        let start = Start {
+        let start = StoreStart {
             path,
             begins: start.starts_with(MAGIC),
             ours: contains(&start, asked.store().as_bytes()),
@@ -293,7 +293,7 @@ fn wipe_store(asked: &JoinSpdk) -> Result<()> {
 }
 
 /// Of members that have a strip or a stretch each the first one has the superblock.
-fn is_anothers(at: usize, start: &Start) -> bool {
+fn is_anothers(at: usize, start: &StoreStart) -> bool {
     start.other.is_some() || (start.begins && at > 0)
 }
 

@@ -18,7 +18,7 @@ mod tests;
 
 pub use export::{export, find, read_back, unexport};
 pub use rpc::{LIMIT, Rpc, RpcError};
-pub use target::{Target, answers, has};
+pub use target::{SpdkConnection, answers, has};
 
 use crate::threads::{self, ServingThread};
 use anyhow::Result;

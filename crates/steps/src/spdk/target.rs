@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A target that answers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Target {
+pub struct SpdkConnection {
     /// What a run records of it.
     pub facts: SpdkTarget,
     /// Methods that can be called now.
@@ -33,11 +33,11 @@ const METHODS: &[&str] = &[
 #[derive(Deserialize)]
 struct Framework {
     pid: Option<u32>,
-    reactors: Vec<Told>,
+    reactors: Vec<TargetAnswer>,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct TargetAnswer {
     lcore: u32,
     tid: Option<u32>,
     /// SPDK before 20.10 has polling reactors only.
@@ -45,20 +45,20 @@ struct Told {
     in_interrupt: bool,
 }
 
-impl Target {
+impl SpdkConnection {
     /// Asks the target that listens there.
     ///
     /// # Errors
     /// [`RpcError`].
-    pub fn at(socket: &Path) -> Result<Target, RpcError> {
-        Target::of(&mut Rpc::connect(socket, LIMIT)?, socket)
+    pub fn at(socket: &Path) -> Result<SpdkConnection, RpcError> {
+        SpdkConnection::of(&mut Rpc::connect(socket, LIMIT)?, socket)
     }
 
     /// Asks the target at the other end.
     ///
     /// # Errors
     /// [`RpcError`].
-    pub fn of(rpc: &mut Rpc, socket: &Path) -> Result<Target, RpcError> {
+    pub fn of(rpc: &mut Rpc, socket: &Path) -> Result<SpdkConnection, RpcError> {
         let version = rpc.call("spdk_get_version", Value::Null)?;
         let version = version["version"].as_str().unwrap_or("SPDK").trim().to_owned();
         let methods = rpc.call("rpc_get_methods", json!({"current": true}))?;
@@ -72,7 +72,7 @@ impl Target {
         let told = framework.iter().flat_map(|framework| &framework.reactors);
         let reactors = told.map(|told| Reactor { core: told.lcore, polls: !told.in_interrupt }).collect();
         let facts = SpdkTarget { socket: socket.to_owned(), version, reactors };
-        Ok(Target { facts, methods, process: framework.and_then(|framework| framework.process()) })
+        Ok(SpdkConnection { facts, methods, process: framework.and_then(|framework| framework.process()) })
     }
 
     /// What of these methods it has not.
@@ -85,8 +85,9 @@ impl Framework {
     /// The target tells its pid in its own namespace; it is the same here if its threads are, too.
     fn process(&self) -> Option<u32> {
         let pid = self.pid?;
-        let here =
-            |told: &Told| told.tid.is_some_and(|tid| Path::new(&format!("/proc/{pid}/task/{tid}")).exists());
+        let here = |told: &TargetAnswer| {
+            told.tid.is_some_and(|tid| Path::new(&format!("/proc/{pid}/task/{tid}")).exists())
+        };
         (!self.reactors.is_empty() && self.reactors.iter().all(here)).then_some(pid)
     }
 }
@@ -104,7 +105,7 @@ pub fn answers(socket: &Path, more: &[&str]) -> Result<(), String> {
 /// # Errors
 /// What is lacking, in words.
 pub fn has(socket: &Path, methods: &[&str]) -> Result<(), String> {
-    let target = Target::at(socket).map_err(|error| error.to_string())?;
+    let target = SpdkConnection::at(socket).map_err(|error| error.to_string())?;
     let lacks = target.lacks(methods);
     match lacks.is_empty() {
         true => Ok(()),

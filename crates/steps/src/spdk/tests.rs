@@ -2,10 +2,10 @@
 //! what a real one said (`recorded.jsonl`).
 
 use super::fake::{FakeTarget, Pieces, reply, serve};
-use super::{Rpc, RpcError, Target, answers, export, find, read_back, unexport};
+use super::{Rpc, RpcError, SpdkConnection, answers, export, find, read_back, unexport};
 use crate::PathRef;
 use crate::json_socket::SocketError;
-use crate::op::{ExportSpdk, Part};
+use crate::op::{BdevPart, ExportSpdk};
 use crate::system::NotOurs;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ fn rig() -> Rig {
         backing: PathRef::Path(file),
         uring: false,
         read_only: true,
-        part: Some(Part { at: 0, mib: 1 }),
+        part: Some(BdevPart { at: 0, mib: 1 }),
         cpumask: Some("0x1".into()),
         name: "iotax-r-vm0-0".into(),
     };
@@ -239,7 +239,7 @@ fn what_a_target_lacks_is_named() {
         "{why}"
     );
     rig.target.state.lock().unwrap().in_interrupt = true;
-    let facts = Target::at(&rig.target.socket).unwrap().facts;
+    let facts = SpdkConnection::at(&rig.target.socket).unwrap().facts;
     assert_eq!(
         (facts.polled(), facts.said().as_str()),
         (vec![], "SPDK v0.1 made up, waits for interrupts on core 0")

@@ -2,9 +2,10 @@
 //! A request that is unknown, garbled inside, fails or panics is answered with an error and the agent
 //! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not permitted to.
 
-use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
+use super::frame::{self, FrameError, FrameKind, PREAMBLE, PROTOCOL, WireFrame};
 use super::message::{
-    AgentInfo, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose, pack, pack_series,
+    AgentInfo, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose, pack,
+    pack_series,
 };
 use crate::durability::disk::DirectDisk;
 use crate::durability::verifier::{self, Verified};
@@ -13,10 +14,10 @@ use crate::engine::{self, EngineError, LoadEngine};
 use crate::guest::DiskKey;
 use anyhow::{Context, Result, anyhow};
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
+use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{
-    Bound, Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceResult, SliceSpec, TargetSpec,
+    Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult, SliceSpec, TargetSpec,
     Transient, Worker, run_series,
 };
 use iotax_probe::{OtherEnd, ProbeSpec, net};
@@ -47,15 +48,15 @@ const MOST_READING: u64 = 20;
 
 /// Between whoever performs a request that may take long and the host: how far it is, and whether anybody wants the rest.
 #[derive(Clone, Default)]
-pub struct Line {
+pub struct ProgressLine {
     far: Arc<Mutex<Option<serde_json::Value>>>,
     from_host: Option<Arc<OwnedFd>>,
 }
 
-impl Line {
-    fn of(reader: &impl AsFd) -> Result<Line> {
+impl ProgressLine {
+    fn of(reader: &impl AsFd) -> Result<ProgressLine> {
         let from_host = reader.as_fd().try_clone_to_owned().context("cannot watch the host's end")?;
-        Ok(Line { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
+        Ok(ProgressLine { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
     }
 
     /// Tells the host, with the next progress. Break: it has asked to stop, or is gone.
@@ -78,7 +79,7 @@ impl Line {
 /// What the wire does not know itself: the machine, its steps, its guard.
 pub trait Handler {
     /// Given once, before all requests: for what a step has to tell while it is performed.
-    fn attach(&mut self, _line: Line) {}
+    fn attach(&mut self, _line: ProgressLine) {}
     /// Facts of this place.
     ///
     /// # Errors
@@ -113,7 +114,7 @@ pub trait Handler {
     ///
     /// # Errors
     /// What could not be read.
-    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate>;
+    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate>;
     /// CPU times since boot.
     ///
     /// # Errors
@@ -172,12 +173,12 @@ pub fn serve(
     mut writer: impl Write + Send,
     handler: &mut dyn Handler,
 ) -> Result<()> {
-    let line = Line::of(&reader)?;
+    let line = ProgressLine::of(&reader)?;
     handler.attach(line.clone());
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
     let (workers, paths, servers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut agent = Agent { workers, paths, servers, reading_ns: None, handler, line: line.clone() };
+    let mut agent = ServingAgent { workers, paths, servers, reading_ns: None, handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
         scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
@@ -194,8 +195,8 @@ fn answer_all<W: Write>(
     reader: &mut impl Read,
     writer: &Mutex<W>,
     under_way: &UnderWay,
-    line: &Line,
-    agent: &mut Agent,
+    line: &ProgressLine,
+    agent: &mut ServingAgent,
 ) -> Result<()> {
     loop {
         let frame = match frame::read(reader) {
@@ -203,7 +204,7 @@ fn answer_all<W: Write>(
             Err(FrameError::Eof) => return Ok(()),
             Err(error) => return Err(error).context("cannot read the host's request"),
         };
-        if frame.kind == Kind::Stop {
+        if frame.kind == FrameKind::Stop {
             // The request that it was about has been answered, and listened to it itself.
             continue;
         }
@@ -219,7 +220,7 @@ fn answer_all<W: Write>(
         // From here on no progress of it is told: it would come behind its answer.
         *hold(under_way) = None;
         let bye = matches!(answer.0, Response::Bye);
-        send(writer, Kind::Response, id, &answer.0, answer.1).context("cannot answer the host")?;
+        send(writer, FrameKind::Response, id, &answer.0, answer.1).context("cannot answer the host")?;
         if bye {
             return Ok(());
         }
@@ -228,7 +229,12 @@ fn answer_all<W: Write>(
 
 /// Tells each second of a request that is under way for as long. One thread for all of them: to make one for each took a
 /// translated guest longer than all else that it does for a slice.
-fn tell_of_progress<W: Write>(writer: &Mutex<W>, under_way: &UnderWay, line: &Line, ended: Receiver<()>) {
+fn tell_of_progress<W: Write>(
+    writer: &Mutex<W>,
+    under_way: &UnderWay,
+    line: &ProgressLine,
+    ended: Receiver<()>,
+) {
     // Half of that: a request that began behind a look is then told of in time, too.
     while ended.recv_timeout(PROGRESS_EVERY / 2) == Err(RecvTimeoutError::Timeout) {
         let request = hold(under_way);
@@ -246,8 +252,8 @@ fn progress<W: Write>(
     began: Instant,
     (acknowledged, far): (Option<u64>, Option<serde_json::Value>),
 ) -> Result<(), FrameError> {
-    let body = Progress { running_ms: began.elapsed().as_millis() as u64, acknowledged, far };
-    send(writer, Kind::Progress, id, &body, Vec::new())
+    let body = WireProgress { running_ms: began.elapsed().as_millis() as u64, acknowledged, far };
+    send(writer, FrameKind::Progress, id, &body, Vec::new())
 }
 
 /// Serves on stdin and stdout, then removes the binary and its folder if ssh transport put them there.
@@ -269,12 +275,12 @@ fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
     Ok((reader.into(), writer.into()))
 }
 
-type Answer = (Response, Vec<u8>);
+type AgentAnswer = (Response, Vec<u8>);
 
 /// Tells the host the last acknowledged write; break: there is no host any more.
 type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
-struct Agent<'h> {
+struct ServingAgent<'h> {
     workers: BTreeMap<u32, Box<dyn LoadEngine>>,
     /// The paths of each worker's targets.
     paths: BTreeMap<u32, Vec<PathBuf>>,
@@ -283,11 +289,11 @@ struct Agent<'h> {
     /// How long a reading of the CPU times takes, nanoseconds.
     reading_ns: Option<u64>,
     handler: &'h mut dyn Handler,
-    line: Line,
+    line: ProgressLine,
 }
 
-impl Agent<'_> {
-    fn answer(&mut self, frame: &Frame, tell: Tell) -> Answer {
+impl ServingAgent<'_> {
+    fn answer(&mut self, frame: &WireFrame, tell: Tell) -> AgentAnswer {
         let asked = parse(frame);
         let worked = asked.and_then(|request| {
             let name = request.name();
@@ -297,79 +303,81 @@ impl Agent<'_> {
         worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
     }
 
-    fn perform(&mut self, request: Request, tell: Tell) -> Result<Answer> {
+    fn perform(&mut self, request: WireRequest, tell: Tell) -> Result<AgentAnswer> {
         let response = match request {
-            Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
-            Request::Facts { devices, programs } => {
+            WireRequest::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
+            WireRequest::Facts { devices, programs } => {
                 Response::Facts { facts: self.handler.facts(&devices, &programs)? }
             }
-            Request::Clock => Response::Clock { monotonic_ns: self.handler.clock_ns() },
-            Request::Prepare { worker, targets, jobs, engine, probe } => {
+            WireRequest::Clock => Response::Clock { monotonic_ns: self.handler.clock_ns() },
+            WireRequest::Prepare { worker, targets, jobs, engine, probe } => {
                 self.prepare(worker, &targets, &jobs, engine, probe.as_ref())?
             }
-            Request::Listen { worker, probe, bind, port } => self.listen(worker, &probe, (bind, port))?,
-            Request::Unlisten { worker } => {
+            WireRequest::Listen { worker, probe, bind, port } => self.listen(worker, &probe, (bind, port))?,
+            WireRequest::Unlisten { worker } => {
                 self.servers.remove(&worker);
                 Response::Unlistened
             }
-            Request::Address(card) => {
+            WireRequest::Address(card) => {
                 let interface = net::give_address(&card.mac, card.address, card.prefix);
                 let interface = interface.map_err(|error| Failed::from(EngineError::from(error)))?;
                 Response::Addressed { interface }
             }
-            Request::Slice { worker, spec } => {
+            WireRequest::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.slice(worker, &spec)?);
                 return Ok((Response::Slice(scalars), blob));
             }
-            Request::Series { workers, spec } => {
+            WireRequest::Series { workers, spec } => {
                 let (scalars, blob) = pack_series(&self.series(&workers, &spec)?);
                 return Ok((Response::Series(scalars), blob));
             }
-            Request::Verify { worker, read } => {
+            WireRequest::Verify { worker, read } => {
                 let line = self.line.clone();
                 let mut tell = |share: f64| line.tell(json!({ "read_back": share }));
                 let found = self.worker(worker)?.verify(read, &mut tell).map_err(Failed::from)?;
                 Response::Verified { found }
             }
-            Request::End { worker } => {
+            WireRequest::End { worker } => {
                 self.worker(worker)?;
                 self.workers.remove(&worker);
                 Response::Ended
             }
-            Request::EndAll => {
+            WireRequest::EndAll => {
                 self.workers.clear();
                 self.servers.clear();
                 Response::Ended
             }
-            Request::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
-            Request::DurableVerify { target, spec, acknowledged, unreadable } => {
+            WireRequest::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
+            WireRequest::DurableVerify { target, spec, acknowledged, unreadable } => {
                 let disk = DirectDisk::open(&target.path, false)?;
                 let Verified { found, unreadable } =
                     verifier::verify(&disk, &spec, acknowledged, &unreadable);
                 Response::DurableVerified { found, unreadable }
             }
-            Request::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
-            Request::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
-            Request::Judge { payload } => Response::Judge { payload: self.handler.judge(payload)? },
-            Request::DiskAtPci { address } => {
+            WireRequest::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
+            WireRequest::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
+            WireRequest::Judge { payload } => Response::Judge { payload: self.handler.judge(payload)? },
+            WireRequest::DiskAtPci { address } => {
                 Response::Disk { path: self.handler.disk(&DiskKey::Pci(address))? }
             }
-            Request::DiskBySerial { serial } => {
+            WireRequest::DiskBySerial { serial } => {
                 Response::Disk { path: self.handler.disk(&DiskKey::Serial(serial))? }
             }
-            Request::Gate { paths, limit_ns } => {
+            WireRequest::Gate { paths, limit_ns } => {
                 Response::Gate(self.handler.gate(&paths, Duration::from_nanos(limit_ns))?)
             }
-            Request::UnwrittenBytes { path, end } => {
+            WireRequest::UnwrittenBytes { path, end } => {
                 Response::UnwrittenBytes { bytes: self.handler.unwritten_bytes(&path, end) }
             }
-            Request::DeviceCounts { paths } => Response::DeviceCounts(self.handler.device_reading(&paths)),
-            Request::ThreadTimes { threads } => Response::ThreadTimes {
+            WireRequest::DeviceCounts { paths } => {
+                Response::DeviceCounts(self.handler.device_reading(&paths))
+            }
+            WireRequest::ThreadTimes { threads } => Response::ThreadTimes {
                 at_ns: self.handler.clock_ns(),
                 ns: self.handler.thread_times(&threads),
             },
-            Request::CpuTimes => Response::CpuTimes(self.handler.cpu_times()?),
-            Request::Bye => {
+            WireRequest::CpuTimes => Response::CpuTimes(self.handler.cpu_times()?),
+            WireRequest::Bye => {
                 self.workers.clear();
                 Response::Bye
             }
@@ -474,7 +482,7 @@ impl Agent<'_> {
         for at in &spec.order {
             let (number, length) =
                 numbers.get(*at).zip(spec.lengths.get(*at)).context("the order names no worker")?;
-            let asked = SliceSpec::now(Bound::Time { ns: length.window_ns }, length.discard_ns, false);
+            let asked = SliceSpec::now(SliceBound::Time { ns: length.window_ns }, length.discard_ns, false);
             let slice = self.worker(*number)?.slice(&asked).map_err(Failed::from)?;
             let (discarded_ns, window_ns) = (slice.discarded_ns, slice.window_ns);
             result.slices.push(ShortSlice {
@@ -510,8 +518,8 @@ fn timed(read: &ReadMachine) -> u64 {
     (0..5).map(|_| once()).min().unwrap_or(u64::MAX)
 }
 
-fn parse(frame: &Frame) -> Result<Request> {
-    if frame.kind != Kind::Request {
+fn parse(frame: &WireFrame) -> Result<WireRequest> {
+    if frame.kind != FrameKind::Request {
         return Err(anyhow!("a {:?} frame is no request", frame.kind));
     }
     let envelope: Envelope =
@@ -553,14 +561,14 @@ pub use iotax_load::clock::now as monotonic_ns;
 /// An answer that cannot be framed (too large, a path without JSON form) becomes an error answer.
 fn send<W: Write>(
     writer: &Mutex<W>,
-    kind: Kind,
+    kind: FrameKind,
     id: u64,
     body: &impl Serialize,
     blob: Vec<u8>,
 ) -> Result<(), FrameError> {
     let bytes = enclose(id, body)
         .map_err(|error| error.to_string())
-        .and_then(|json| frame::encode(&Frame { kind, json, blob }).map_err(|error| error.to_string()));
+        .and_then(|json| frame::encode(&WireFrame { kind, json, blob }).map_err(|error| error.to_string()));
     let bytes = match bytes {
         Ok(bytes) => bytes,
         Err(message) => unframable(id, &message)?,
@@ -573,7 +581,7 @@ fn send<W: Write>(
 fn unframable(id: u64, cause: &str) -> Result<Vec<u8>, FrameError> {
     let error = anyhow!("the answer cannot be sent: {cause}");
     let json = enclose(id, &error_response(&error)).map_err(|error| FrameError::Io(error.into()))?;
-    frame::encode(&Frame { kind: Kind::Response, json, blob: Vec::new() })
+    frame::encode(&WireFrame { kind: FrameKind::Response, json, blob: Vec::new() })
 }
 
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,7 +1,7 @@
 //! Parses every example of docs/wire.md, so that the page stays true.
 
-use super::frame::{self, Kind};
-use super::message::{Envelope, Progress, Request, Response};
+use super::frame::{self, FrameKind};
+use super::message::{Envelope, Response, WireProgress, WireRequest};
 use super::peer::SILENCE_LIMIT;
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
@@ -38,8 +38,8 @@ fn subset(small: &serde_json::Value, large: &serde_json::Value) -> Result<(), St
 
 #[test]
 fn every_request_is_shown_and_parses() {
-    let shown: Vec<Request> = blocks(PAGE, "json request").into_iter().map(parsed).collect();
-    let names: BTreeSet<_> = shown.iter().map(Request::name).collect();
+    let shown: Vec<WireRequest> = blocks(PAGE, "json request").into_iter().map(parsed).collect();
+    let names: BTreeSet<_> = shown.iter().map(WireRequest::name).collect();
     assert_eq!(names.len(), 25, "{names:?}");
     for request in &shown {
         assert_eq!(serde_json::to_value(request).unwrap()["request"], request.name());
@@ -58,7 +58,7 @@ fn every_response_is_shown_and_parses() {
 
 #[test]
 fn progress_is_as_shown() {
-    let shown: Vec<Progress> = blocks(PAGE, "json progress").into_iter().map(parsed).collect();
+    let shown: Vec<WireProgress> = blocks(PAGE, "json progress").into_iter().map(parsed).collect();
     assert_eq!(shown.len(), 4);
 }
 
@@ -68,10 +68,10 @@ fn the_frame_is_a_clock_request() {
     let bytes: Vec<u8> =
         (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
     let frame = frame::read(&mut bytes.as_slice()).unwrap();
-    assert_eq!(frame.kind, Kind::Request);
+    assert_eq!(frame.kind, FrameKind::Request);
     let envelope: Envelope = serde_json::from_slice(&frame.json).unwrap();
     assert_eq!(envelope.id, 1);
-    assert_eq!(serde_json::from_str::<Request>(envelope.body.get()).unwrap(), Request::Clock);
+    assert_eq!(serde_json::from_str::<WireRequest>(envelope.body.get()).unwrap(), WireRequest::Clock);
     assert_eq!(frame::encode(&frame).unwrap(), bytes);
 }
 

@@ -1,13 +1,13 @@
 //! A machine and engine for tests of the wire: answers at once, or as badly as a test wants.
 
-use super::agent::{Handler, Line};
+use super::agent::{Handler, ProgressLine};
 use crate::engine::{EngineError, LoadEngine};
 use crate::guest::DiskKey;
 use anyhow::{Result, bail};
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_facts::slice::{CpuTimes, QuiesceGate};
 use iotax_host::facts::Facts;
-use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_load::{Job, SliceBound, SliceResult, SliceSpec, TargetSpec, Verified};
 use iotax_units::exit::Failed;
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ pub(super) struct FakeHandler {
     pub permitted: Arc<AtomicUsize>,
     /// How long it takes to clean up what it keeps.
     pub ends_in: Duration,
-    line: Line,
+    line: ProgressLine,
 }
 
 impl Drop for FakeHandler {
@@ -54,7 +54,7 @@ impl LoadEngine for FakeEngine {
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
-        let Bound::Time { ns } = spec.bound else {
+        let SliceBound::Time { ns } = spec.bound else {
             return Err(EngineError::Unfit("no bytes here".into()));
         };
         let mut result =
@@ -87,7 +87,7 @@ impl Handler for FakeHandler {
         Ok(Facts { hostname: Some("fake".into()), ..Facts::default() })
     }
 
-    fn attach(&mut self, line: Line) {
+    fn attach(&mut self, line: ProgressLine) {
         self.line = line;
     }
 
@@ -133,8 +133,8 @@ impl Handler for FakeHandler {
         Ok(Path::new("/dev/disk").join(key.value()))
     }
 
-    fn gate(&mut self, _paths: &[PathBuf], limit: Duration) -> Result<Gate> {
-        Ok(Gate { waited_ns: limit.as_nanos() as u64, ..Gate::NOTHING_OWED })
+    fn gate(&mut self, _paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate> {
+        Ok(QuiesceGate { waited_ns: limit.as_nanos() as u64, ..QuiesceGate::NOTHING_OWED })
     }
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {
@@ -160,5 +160,5 @@ pub(super) fn target(writable: bool) -> TargetSpec {
 
 /// 10 ms.
 pub(super) fn spec() -> SliceSpec {
-    SliceSpec { bound: Bound::Time { ns: 10_000_000 }, min_discard_ns: 0, flush: true, begin_ns: None }
+    SliceSpec { bound: SliceBound::Time { ns: 10_000_000 }, min_discard_ns: 0, flush: true, begin_ns: None }
 }

@@ -19,7 +19,7 @@ const HEADER_LEN: usize = 20;
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// Host to agent.
     Request,
     /// The answer.
@@ -30,18 +30,18 @@ pub enum Kind {
     Stop,
 }
 
-impl Kind {
+impl FrameKind {
     fn code(self) -> u16 {
         match self {
-            Kind::Request => 1,
-            Kind::Response => 2,
-            Kind::Progress => 3,
-            Kind::Stop => 4,
+            FrameKind::Request => 1,
+            FrameKind::Response => 2,
+            FrameKind::Progress => 3,
+            FrameKind::Stop => 4,
         }
     }
 
-    fn of(code: u16) -> Option<Kind> {
-        [Kind::Request, Kind::Response, Kind::Progress, Kind::Stop]
+    fn of(code: u16) -> Option<FrameKind> {
+        [FrameKind::Request, FrameKind::Response, FrameKind::Progress, FrameKind::Stop]
             .into_iter()
             .find(|kind| kind.code() == code)
     }
@@ -49,9 +49,9 @@ impl Kind {
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct WireFrame {
     /// What it carries.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Control.
     pub json: Vec<u8>,
     /// Binary data.
@@ -150,7 +150,7 @@ pub fn skip_to_preamble(reader: &mut impl Read) -> Result<(), FrameError> {
 ///
 /// # Errors
 /// See [`FrameError`].
-pub fn read(reader: &mut impl Read) -> Result<Frame, FrameError> {
+pub fn read(reader: &mut impl Read) -> Result<WireFrame, FrameError> {
     let header = read_header(reader)?;
     let version = u16_at(&header, 4);
     if version != PROTOCOL {
@@ -164,15 +164,15 @@ pub fn read(reader: &mut impl Read) -> Result<Frame, FrameError> {
         return Err(FrameError::Crc);
     }
     let code = u16_at(&header, 6);
-    let kind = Kind::of(code).ok_or(FrameError::Kind(code))?;
-    Ok(Frame { kind, json, blob })
+    let kind = FrameKind::of(code).ok_or(FrameError::Kind(code))?;
+    Ok(WireFrame { kind, json, blob })
 }
 
 /// The bytes of a frame.
 ///
 /// # Errors
 /// [`FrameError::TooLarge`].
-pub fn encode(frame: &Frame) -> Result<Vec<u8>, FrameError> {
+pub fn encode(frame: &WireFrame) -> Result<Vec<u8>, FrameError> {
     let json_len = sized("json", frame.json.len(), JSON_LIMIT)?;
     let blob_len = sized("blob", frame.blob.len(), BLOB_LIMIT)?;
     let mut bytes = Vec::with_capacity(HEADER_LEN + frame.json.len() + frame.blob.len());
@@ -270,8 +270,8 @@ mod tests {
         }
     }
 
-    fn frame(json: &[u8], blob: &[u8]) -> Frame {
-        Frame { kind: Kind::Response, json: json.to_vec(), blob: blob.to_vec() }
+    fn frame(json: &[u8], blob: &[u8]) -> WireFrame {
+        WireFrame { kind: FrameKind::Response, json: json.to_vec(), blob: blob.to_vec() }
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use super::peer::slice_limit;
 use crate::durability::TrialSpec;
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, DeviceReading, Gate, ThreadId};
-use iotax_facts::trial::Found;
+use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
+use iotax_facts::trial::ReadBack;
 use iotax_host::facts::Facts;
 use iotax_load::{
-    Bound, Direction, Histogram, Job, MachineTimes, SeriesResult, SeriesSpec, ShortSlice, SliceResult,
+    Direction, Histogram, Job, MachineTimes, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult,
     SliceSpec, TargetSpec, Transient, Verified,
 };
 use iotax_probe::ProbeSpec;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// What the host asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
-pub enum Request {
+pub enum WireRequest {
     /// First of all: who speaks.
     Hello {
         /// Of the host.
@@ -177,35 +177,35 @@ pub enum Request {
     Bye,
 }
 
-impl Request {
+impl WireRequest {
     /// Its tag, for messages.
     pub fn name(&self) -> &'static str {
         match self {
-            Request::Hello { .. } => "hello",
-            Request::Facts { .. } => "facts",
-            Request::Clock => "clock",
-            Request::Prepare { .. } => "prepare",
-            Request::Listen { .. } => "listen",
-            Request::Unlisten { .. } => "unlisten",
-            Request::Address(_) => "address",
-            Request::Slice { .. } => "slice",
-            Request::Series { .. } => "series",
-            Request::Verify { .. } => "verify",
-            Request::End { .. } => "end",
-            Request::EndAll => "end_all",
-            Request::DurableWrite { .. } => "durable_write",
-            Request::DurableVerify { .. } => "durable_verify",
-            Request::Step { .. } => "step",
-            Request::Inspect { .. } => "inspect",
-            Request::Judge { .. } => "judge",
-            Request::DiskBySerial { .. } => "disk_by_serial",
-            Request::DiskAtPci { .. } => "disk_at_pci",
-            Request::Gate { .. } => "gate",
-            Request::CpuTimes => "cpu_times",
-            Request::ThreadTimes { .. } => "thread_times",
-            Request::UnwrittenBytes { .. } => "unwritten_bytes",
-            Request::DeviceCounts { .. } => "device_counts",
-            Request::Bye => "bye",
+            WireRequest::Hello { .. } => "hello",
+            WireRequest::Facts { .. } => "facts",
+            WireRequest::Clock => "clock",
+            WireRequest::Prepare { .. } => "prepare",
+            WireRequest::Listen { .. } => "listen",
+            WireRequest::Unlisten { .. } => "unlisten",
+            WireRequest::Address(_) => "address",
+            WireRequest::Slice { .. } => "slice",
+            WireRequest::Series { .. } => "series",
+            WireRequest::Verify { .. } => "verify",
+            WireRequest::End { .. } => "end",
+            WireRequest::EndAll => "end_all",
+            WireRequest::DurableWrite { .. } => "durable_write",
+            WireRequest::DurableVerify { .. } => "durable_verify",
+            WireRequest::Step { .. } => "step",
+            WireRequest::Inspect { .. } => "inspect",
+            WireRequest::Judge { .. } => "judge",
+            WireRequest::DiskBySerial { .. } => "disk_by_serial",
+            WireRequest::DiskAtPci { .. } => "disk_at_pci",
+            WireRequest::Gate { .. } => "gate",
+            WireRequest::CpuTimes => "cpu_times",
+            WireRequest::ThreadTimes { .. } => "thread_times",
+            WireRequest::UnwrittenBytes { .. } => "unwritten_bytes",
+            WireRequest::DeviceCounts { .. } => "device_counts",
+            WireRequest::Bye => "bye",
         }
     }
 }
@@ -256,7 +256,7 @@ pub enum Response {
     /// To `durable_verify`.
     DurableVerified {
         /// What was read.
-        found: Found,
+        found: ReadBack,
         /// Blocks that could not be read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unreadable: Vec<u64>,
@@ -282,7 +282,7 @@ pub enum Response {
         path: PathBuf,
     },
     /// To `gate`.
-    Gate(Gate),
+    Gate(QuiesceGate),
     /// To `cpu_times`: since boot.
     CpuTimes(CpuTimes),
     /// To `thread_times`.
@@ -364,7 +364,7 @@ pub struct CardAddress {
 
 /// What a progress frame says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct WireProgress {
     /// Since the request came.
     pub running_ms: u64,
     /// The last write of a durability trial whose flush has returned.
@@ -542,8 +542,8 @@ pub fn unpack_series(scalars: SeriesScalars, blob: &[u8], spec: &SeriesSpec) -> 
         let (blob, more) = split(rest, sum.blob_len())?;
         let of_all = match ours().count() {
             // In a series without a slice of it a worker did nothing.
-            0 => SliceSpec::now(Bound::Bytes { bytes: 0 }, 0, false),
-            slices => SliceSpec::now(Bound::Time { ns: series_ns(spec) }, slices as u64, false),
+            0 => SliceSpec::now(SliceBound::Bytes { bytes: 0 }, 0, false),
+            slices => SliceSpec::now(SliceBound::Time { ns: series_ns(spec) }, slices as u64, false),
         };
         let Ran { result: sum, cpu, .. } = unpack(sum, blob, &of_all)?;
         result.sums.push(sum);
@@ -592,8 +592,8 @@ impl SliceScalars {
         let (least_ns, limit) = match spec.bound {
             // A fio whose first I/O failed has an empty window; a probe of times reports the sum
             // over all of its streams.
-            Bound::Time { .. } => (u64::from(self.errors == 0), slice_limit(spec) * MOST_STREAMS),
-            Bound::Bytes { .. } => (0, Duration::MAX),
+            SliceBound::Time { .. } => (u64::from(self.errors == 0), slice_limit(spec) * MOST_STREAMS),
+            SliceBound::Bytes { .. } => (0, Duration::MAX),
         };
         let ios = read.ios.saturating_add(write.ios).saturating_add(trim.ios);
         match () {
@@ -730,9 +730,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// The bound of a slice whose window may have any length.
-    const BYTES: Bound = Bound::Bytes { bytes: 4096 };
+    const BYTES: SliceBound = SliceBound::Bytes { bytes: 4096 };
 
-    fn of(bound: Bound) -> SliceSpec {
+    fn of(bound: SliceBound) -> SliceSpec {
         SliceSpec::now(bound, 0, false)
     }
 
@@ -791,7 +791,7 @@ mod tests {
             change(&mut scalars);
             unpack(scalars, &blob, &of(bound)).map(drop)
         };
-        let time = Bound::Time { ns: 100_000_000 };
+        let time = SliceBound::Time { ns: 100_000_000 };
         assert_eq!(told(&|_| {}, time), Ok(()));
         type Lie = (&'static str, fn(&mut SliceScalars));
         let lies: [Lie; 13] = [
@@ -804,7 +804,8 @@ mod tests {
                 lie.cpu = Some(CpuTimes { idle_ns: u64::MAX, ..CpuTimes::default() });
             }),
             ("a count of 18446744073709551615", |lie| {
-                let to_peer = Some(iotax_probe::net::Way { lost: u64::MAX, ..Default::default() });
+                let to_peer =
+                    Some(iotax_probe::net::ExchangeDirection { lost: u64::MAX, ..Default::default() });
                 lie.exchange = Some(Exchange { to_peer, ..Exchange::default() });
             }),
             ("a start after decades", |lie| lie.window_start_ns = u64::MAX),
@@ -826,14 +827,14 @@ mod tests {
     #[test]
     fn other_answers_have_no_absurd_figures_either() {
         let verified = |blocks| {
-            let back = iotax_load::verify::Found { blocks, ..Default::default() };
+            let back = iotax_load::verify::VerifiedBlocks { blocks, ..Default::default() };
             Response::Verified { found: Verified { back, ..Verified::default() } }
         };
         let durable = |lost| Response::DurableVerified {
-            found: Found { lost, ..Found::default() },
+            found: ReadBack { lost, ..ReadBack::default() },
             unreadable: vec![1],
         };
-        let gate = |waited_ns| Response::Gate(Gate { waited_ns, ..Gate::NOTHING_OWED });
+        let gate = |waited_ns| Response::Gate(QuiesceGate { waited_ns, ..QuiesceGate::NOTHING_OWED });
         let clock = |monotonic_ns| Response::Clock { monotonic_ns };
         for answer in [verified(u64::MAX), durable(1 << 50), gate(u64::MAX), clock(1 << 63)] {
             assert!(answer.fault().is_some_and(|fault| fault.starts_with("a figure of ")), "{answer:?}");
@@ -854,7 +855,7 @@ mod tests {
                 cpu_user_ns: at(12), cpu_system_ns: at(13), errors: at(14), in_flight_ns: at(15), served_ns: at(16),
                 targets: vec![(at(17), at(18))], ..pack(&some_result()).0
             };
-            if let Ok(ran) = unpack(scalars, &pack(&some_result()).1, &of(Bound::Time { ns: at(19) % 60_000_000_000 })) {
+            if let Ok(ran) = unpack(scalars, &pack(&some_result()).1, &of(SliceBound::Time { ns: at(19) % 60_000_000_000 })) {
                 let mut all = SliceResult::default();
                 // The maximum number of places of one stack.
                 (0..64).for_each(|_| all.add(&ran.result));

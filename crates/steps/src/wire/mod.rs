@@ -7,10 +7,10 @@ pub mod message;
 pub mod peer;
 pub mod ssh;
 
-pub use agent::{Handler, Line, serve, serve_stdio};
+pub use agent::{Handler, ProgressLine, serve, serve_stdio};
 pub use frame::FrameError;
-pub use message::{CardAddress, Request, Response};
-pub use peer::{ClockOffset, LastWords, Link, Peer, WireError, WireFault};
+pub use message::{CardAddress, Response, WireRequest};
+pub use peer::{ClockOffset, LastWords, Peer, PeerLink, WireError, WireFault};
 
 #[cfg(test)]
 mod docs;

@@ -3,14 +3,14 @@
 //! late answer would be taken for another one's.
 
 use super::agent::{Handler, monotonic_ns, serve};
-use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
+use super::frame::{self, FrameError, FrameKind, PROTOCOL, WireFrame};
 use super::message::{
-    AgentInfo, CardAddress, Envelope, Listening, Prepared, Progress, Ran, Request, Response, enclose,
+    AgentInfo, CardAddress, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose,
     series_ns, unpack, unpack_series,
 };
 use crate::stops;
 use iotax_facts::Engine;
-use iotax_load::{Bound, Job, SeriesResult, SeriesSpec, SliceSpec, TargetSpec, Verified};
+use iotax_load::{Job, SeriesResult, SeriesSpec, SliceBound, SliceSpec, TargetSpec, Verified};
 use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub type LastWords = Box<dyn Fn() -> String + Send>;
 pub type Fate = Box<dyn Fn() -> Option<String> + Send>;
 
 /// The two ends of a stream, and how it is torn down.
-pub struct Link {
+pub struct PeerLink {
     /// From the peer.
     pub reader: Box<dyn Read + Send>,
     /// To the peer.
@@ -127,8 +127,8 @@ pub enum WireFault {
 /// that.
 pub fn slice_limit(spec: &SliceSpec) -> Duration {
     let length = match spec.bound {
-        Bound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
-        Bound::Bytes { .. } => BYTES_LENGTH,
+        SliceBound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
+        SliceBound::Bytes { .. } => BYTES_LENGTH,
     };
     length + SLICE_GRACE
 }
@@ -173,7 +173,7 @@ pub struct Peer {
     fate: Fate,
     silence: Duration,
     outgoing: Option<Sender<Vec<u8>>>,
-    incoming: Receiver<Result<Frame, FrameError>>,
+    incoming: Receiver<Result<WireFrame, FrameError>>,
     hang_up: Option<Box<dyn FnOnce() + Send>>,
     next_id: u64,
     poison: Option<String>,
@@ -183,7 +183,7 @@ pub struct Peer {
 
 impl Peer {
     /// A peer at the other end of `link`. Nothing is sent yet.
-    pub fn new(name: impl Into<String>, link: Link, last_words: LastWords) -> Peer {
+    pub fn new(name: impl Into<String>, link: PeerLink, last_words: LastWords) -> Peer {
         let (outgoing, to_write) = channel();
         // A frame may have 20 MiB, so only a few are queued.
         let (read, incoming) = sync_channel(2);
@@ -221,7 +221,7 @@ impl Peer {
             drop(handler);
             drop(working);
         });
-        let mut peer = Peer::new(name, Link::of_socket(ours)?, Box::new(String::new));
+        let mut peer = Peer::new(name, PeerLink::of_socket(ours)?, Box::new(String::new));
         peer.ended = Some(ended);
         Ok(peer)
     }
@@ -254,7 +254,7 @@ impl Peer {
     /// See [`WireFault`]; [`FrameError::Version`] for another protocol.
     pub fn hello(&mut self, run_id: &str, limit: Duration) -> Result<AgentInfo, WireError> {
         let iotax = env!("CARGO_PKG_VERSION").to_owned();
-        let request = Request::Hello { protocol: PROTOCOL, iotax, run_id: run_id.to_owned() };
+        let request = WireRequest::Hello { protocol: PROTOCOL, iotax, run_id: run_id.to_owned() };
         // Until the agent runs nothing can be said each second: the limit alone counts.
         let silence = std::mem::replace(&mut self.silence, limit);
         let answer = self.call(request, limit);
@@ -269,7 +269,7 @@ impl Peer {
     ///
     /// # Errors
     /// See [`WireFault`]. All but [`WireFault::Remote`] poison the peer and hang up.
-    pub fn call(&mut self, request: Request, limit: Duration) -> Result<Response, WireError> {
+    pub fn call(&mut self, request: WireRequest, limit: Duration) -> Result<Response, WireError> {
         Ok(self.call_with_blob(request, limit)?.0)
     }
 
@@ -286,7 +286,7 @@ impl Peer {
         limit: Duration,
     ) -> Result<Prepared, WireError> {
         let (targets, jobs) = (targets.to_vec(), jobs.to_vec());
-        self.prepared(Request::Prepare { worker, targets, jobs, engine, probe: None }, limit)
+        self.prepared(WireRequest::Prepare { worker, targets, jobs, engine, probe: None }, limit)
     }
 
     /// Prepares a worker that is a probe of its place.
@@ -301,7 +301,7 @@ impl Peer {
     ) -> Result<Prepared, WireError> {
         let probe = Some(probe.clone());
         let (targets, jobs) = (Vec::new(), Vec::new());
-        self.prepared(Request::Prepare { worker, targets, jobs, engine: None, probe }, limit)
+        self.prepared(WireRequest::Prepare { worker, targets, jobs, engine: None, probe }, limit)
     }
 
     /// Listens for the probe of a worker in another place, at that address and port or at any.
@@ -315,7 +315,7 @@ impl Peer {
         (bind, port): (Option<IpAddr>, Option<u16>),
         limit: Duration,
     ) -> Result<Listening, WireError> {
-        match self.call(Request::Listen { worker, probe: probe.clone(), bind, port }, limit)? {
+        match self.call(WireRequest::Listen { worker, probe: probe.clone(), bind, port }, limit)? {
             Response::Listening(listening) => Ok(listening),
             other => Err(self.unexpected("listen", &other)),
         }
@@ -326,7 +326,7 @@ impl Peer {
     /// # Errors
     /// As [`Peer::call`].
     pub fn unlisten(&mut self, worker: u32) -> Result<(), WireError> {
-        match self.call(Request::Unlisten { worker }, QUICK_LIMIT)? {
+        match self.call(WireRequest::Unlisten { worker }, QUICK_LIMIT)? {
             Response::Unlistened => Ok(()),
             other => Err(self.unexpected("unlisten", &other)),
         }
@@ -337,13 +337,13 @@ impl Peer {
     /// # Errors
     /// As [`Peer::call`].
     pub fn give_address(&mut self, card: &CardAddress, limit: Duration) -> Result<String, WireError> {
-        match self.call(Request::Address(card.clone()), limit)? {
+        match self.call(WireRequest::Address(card.clone()), limit)? {
             Response::Addressed { interface } => Ok(interface),
             other => Err(self.unexpected("address", &other)),
         }
     }
 
-    fn prepared(&mut self, request: Request, limit: Duration) -> Result<Prepared, WireError> {
+    fn prepared(&mut self, request: WireRequest, limit: Duration) -> Result<Prepared, WireError> {
         match self.call(request, limit)? {
             Response::Prepared(prepared) => Ok(prepared),
             other => Err(self.unexpected("prepare", &other)),
@@ -369,7 +369,7 @@ impl Peer {
         limit: Duration,
         under_way: &mut dyn FnMut(Duration),
     ) -> Result<Ran, WireError> {
-        let (id, name) = self.send(&Request::Slice { worker, spec: *spec })?;
+        let (id, name) = self.send(&WireRequest::Slice { worker, spec: *spec })?;
         let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
         match (self.unless_refused(response)?, blob) {
             (Response::Slice(scalars), blob) => unpack(scalars, &blob, spec)
@@ -389,7 +389,7 @@ impl Peer {
         under_way: &mut dyn FnMut(Duration),
     ) -> Result<SeriesResult, WireError> {
         let limit = series_length(spec) + SLICE_GRACE;
-        let request = Request::Series { workers: workers.to_vec(), spec: spec.clone() };
+        let request = WireRequest::Series { workers: workers.to_vec(), spec: spec.clone() };
         let (id, name) = self.send(&request)?;
         let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
         match (self.unless_refused(response)?, blob) {
@@ -409,7 +409,7 @@ impl Peer {
         read: bool,
         told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
     ) -> Result<Verified, WireError> {
-        match self.call_long(Request::Verify { worker, read }, told)? {
+        match self.call_long(WireRequest::Verify { worker, read }, told)? {
             Response::Verified { found } => Ok(found),
             other => Err(self.unexpected("verify", &other)),
         }
@@ -420,7 +420,7 @@ impl Peer {
     /// # Errors
     /// As [`Peer::call`].
     pub fn end(&mut self, worker: u32) -> Result<(), WireError> {
-        match self.call(Request::End { worker }, QUICK_LIMIT)? {
+        match self.call(WireRequest::End { worker }, QUICK_LIMIT)? {
             Response::Ended => Ok(()),
             other => Err(self.unexpected("end", &other)),
         }
@@ -454,7 +454,7 @@ impl Peer {
     /// # Errors
     /// As [`Peer::call`].
     pub fn bye(mut self) -> Result<(), WireError> {
-        match self.call(Request::Bye, QUICK_LIMIT)? {
+        match self.call(WireRequest::Bye, QUICK_LIMIT)? {
             Response::Bye => Ok(()),
             other => Err(self.unexpected("bye", &other)),
         }
@@ -462,7 +462,7 @@ impl Peer {
 
     fn ping(&mut self) -> Result<ClockOffset, WireError> {
         let before = monotonic_ns();
-        let answer = self.call(Request::Clock, QUICK_LIMIT)?;
+        let answer = self.call(WireRequest::Clock, QUICK_LIMIT)?;
         let after = monotonic_ns();
         match answer {
             Response::Clock { monotonic_ns } => {
@@ -483,7 +483,7 @@ impl Peer {
     /// As [`Peer::call`].
     pub fn watch(
         &mut self,
-        request: Request,
+        request: WireRequest,
         told: &mut dyn FnMut(Option<u64>) -> ControlFlow<()>,
     ) -> Result<Option<Response>, WireError> {
         let (id, name) = self.send(&request)?;
@@ -497,18 +497,18 @@ impl Peer {
     /// As [`Peer::call`].
     pub fn call_long(
         &mut self,
-        request: Request,
+        request: WireRequest,
         told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
     ) -> Result<Response, WireError> {
         let (id, name) = self.send(&request)?;
-        let mut heard = |progress: Option<Progress>| match progress.and_then(|progress| progress.far) {
+        let mut heard = |progress: Option<WireProgress>| match progress.and_then(|progress| progress.far) {
             Some(far) => told(far),
             None => ControlFlow::Continue(()),
         };
         match self.listen(id, name, &mut heard)? {
             Some(response) => Ok(response),
             None => {
-                self.send_frame(Kind::Stop, id, &())?;
+                self.send_frame(FrameKind::Stop, id, &())?;
                 // One that has just ended by itself answers all the same; one that cannot stop goes on.
                 let answer = self.listen(id, name, &mut |_| ControlFlow::Continue(()))?;
                 answer.ok_or_else(|| self.error(WireFault::Poisoned("it was not asked to its end".into())))
@@ -521,7 +521,7 @@ impl Peer {
         &mut self,
         id: u64,
         name: &'static str,
-        told: &mut dyn FnMut(Option<Progress>) -> ControlFlow<()>,
+        told: &mut dyn FnMut(Option<WireProgress>) -> ControlFlow<()>,
     ) -> Result<Option<Response>, WireError> {
         let mut heard = Instant::now();
         loop {
@@ -529,8 +529,10 @@ impl Peer {
                 Ok(frame) => {
                     heard = Instant::now();
                     match frame.map_err(WireFault::from).and_then(|frame| said(&frame, id, name)) {
-                        Ok(Said::Answer(response)) => return self.unless_refused(*response).map(Some),
-                        Ok(Said::Progress(progress)) => Some(progress),
+                        Ok(AgentMessage::Answer(response)) => {
+                            return self.unless_refused(*response).map(Some);
+                        }
+                        Ok(AgentMessage::Progress(progress)) => Some(progress),
                         Err(fault) => return Err(self.fail(fault)),
                     }
                 }
@@ -557,7 +559,7 @@ impl Peer {
         while let Ok(Ok(frame)) = self.incoming.recv_timeout(quiet) {
             let progress = serde_json::from_slice::<Envelope>(&frame.json)
                 .ok()
-                .and_then(|envelope| serde_json::from_str::<Progress>(envelope.body.get()).ok());
+                .and_then(|envelope| serde_json::from_str::<WireProgress>(envelope.body.get()).ok());
             last = last.max(progress.and_then(|progress| progress.acknowledged));
         }
         last
@@ -565,7 +567,7 @@ impl Peer {
 
     fn call_with_blob(
         &mut self,
-        request: Request,
+        request: WireRequest,
         limit: Duration,
     ) -> Result<(Response, Vec<u8>), WireError> {
         let (id, name) = self.send(&request)?;
@@ -585,20 +587,20 @@ impl Peer {
     }
 
     /// Sends a request under a new number.
-    fn send(&mut self, request: &Request) -> Result<(u64, &'static str), WireError> {
+    fn send(&mut self, request: &WireRequest) -> Result<(u64, &'static str), WireError> {
         if let Some(cause) = &self.poison {
             return Err(self.error(WireFault::Poisoned(cause.clone())));
         }
         let id = self.next_id;
         self.next_id += 1;
-        self.send_frame(Kind::Request, id, request)?;
+        self.send_frame(FrameKind::Request, id, request)?;
         Ok((id, request.name()))
     }
 
-    fn send_frame(&self, kind: Kind, id: u64, body: &impl Serialize) -> Result<(), WireError> {
+    fn send_frame(&self, kind: FrameKind, id: u64, body: &impl Serialize) -> Result<(), WireError> {
         let bytes = enclose(id, body)
             .map_err(|error| FrameError::Io(error.into()))
-            .and_then(|json| frame::encode(&Frame { kind, json, blob: Vec::new() }))
+            .and_then(|json| frame::encode(&WireFrame { kind, json, blob: Vec::new() }))
             .map_err(|error| self.error(WireFault::Frame(error)))?;
         // A closed channel means that the writer saw an error; the reader's error says more.
         let _ = self.outgoing.as_ref().map(|outgoing| outgoing.send(bytes));
@@ -631,12 +633,14 @@ impl Peer {
                 },
             };
             match said(&frame, id, request)? {
-                Said::Progress(_) if Instant::now() >= deadline => {
+                AgentMessage::Progress(_) if Instant::now() >= deadline => {
                     return Err(WireFault::Timeout { request, limit });
                 }
-                Said::Progress(_) if self.fate().is_some() => return Err(WireFault::Hopeless(request)),
-                Said::Progress(_) => under_way(asked.elapsed()),
-                Said::Answer(response) => return Ok((*response, frame.blob)),
+                AgentMessage::Progress(_) if self.fate().is_some() => {
+                    return Err(WireFault::Hopeless(request));
+                }
+                AgentMessage::Progress(_) => under_way(asked.elapsed()),
+                AgentMessage::Answer(response) => return Ok((*response, frame.blob)),
             }
         }
     }
@@ -669,13 +673,13 @@ impl Peer {
 }
 
 /// What an agent says while a request is under way.
-enum Said {
-    Progress(Progress),
+enum AgentMessage {
+    Progress(WireProgress),
     Answer(Box<Response>),
 }
 
 /// A frame that must be about that request.
-fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault> {
+fn said(frame: &WireFrame, id: u64, request: &'static str) -> Result<AgentMessage, WireFault> {
     let garbled = |what: String| WireFault::Garbled { request, what };
     let envelope: Envelope =
         serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
@@ -685,18 +689,18 @@ fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault
     let body = envelope.body.get();
     let parsed = match frame.kind {
         // A progress frame is short, because it may come often.
-        Kind::Progress if !frame.blob.is_empty() => {
+        FrameKind::Progress if !frame.blob.is_empty() => {
             return Err(garbled("it sends data with its progress".into()));
         }
-        Kind::Progress => serde_json::from_str(body).map(Said::Progress),
-        Kind::Response => match serde_json::from_str::<Response>(body) {
+        FrameKind::Progress => serde_json::from_str(body).map(AgentMessage::Progress),
+        FrameKind::Response => match serde_json::from_str::<Response>(body) {
             Ok(response) => match response.fault() {
                 Some(fault) => return Err(garbled(format!("it reports {fault}"))),
-                None => Ok(Said::Answer(Box::new(response))),
+                None => Ok(AgentMessage::Answer(Box::new(response))),
             },
             Err(error) => Err(error),
         },
-        Kind::Request | Kind::Stop => {
+        FrameKind::Request | FrameKind::Stop => {
             return Err(garbled("the agent asks instead of answering".into()));
         }
     };
@@ -714,18 +718,18 @@ impl Drop for Peer {
     }
 }
 
-impl Link {
+impl PeerLink {
     /// Over a connected Unix socket.
     ///
     /// # Errors
     /// When the socket cannot be duplicated.
-    pub fn of_socket(socket: UnixStream) -> std::io::Result<Link> {
+    pub fn of_socket(socket: UnixStream) -> std::io::Result<PeerLink> {
         let (reader, writer) = (socket.try_clone()?, socket.try_clone()?);
         let hang_up = move || {
             // Already gone is as good.
             let _ = socket.shutdown(Shutdown::Both);
         };
-        Ok(Link { reader: Box::new(reader), writer: Box::new(writer), hang_up: Box::new(hang_up) })
+        Ok(PeerLink { reader: Box::new(reader), writer: Box::new(writer), hang_up: Box::new(hang_up) })
     }
 }
 
@@ -737,7 +741,7 @@ fn write_all(mut writer: Box<dyn Write + Send>, to_write: &Receiver<Vec<u8>>) {
     }
 }
 
-fn read_all(mut reader: Box<dyn Read + Send>, read: &SyncSender<Result<Frame, FrameError>>) {
+fn read_all(mut reader: Box<dyn Read + Send>, read: &SyncSender<Result<WireFrame, FrameError>>) {
     if let Err(error) = frame::skip_to_preamble(&mut reader) {
         let _ = read.send(Err(error));
         return;

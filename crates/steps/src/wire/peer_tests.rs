@@ -13,8 +13,8 @@ use std::sync::atomic::Ordering;
 const MOMENT: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(300);
 
-fn step(payload: serde_json::Value) -> Request {
-    Request::Step { payload }
+fn step(payload: serde_json::Value) -> WireRequest {
+    WireRequest::Step { payload }
 }
 
 fn fake_peer() -> Peer {
@@ -27,11 +27,11 @@ fn fake_peer() -> Peer {
 fn by_hand() -> (Peer, UnixStream) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let words: LastWords = Box::new(|| "[  1.2] Kernel panic - not syncing".into());
-    (Peer::new("guest1", Link::of_socket(ours).unwrap(), words), theirs)
+    (Peer::new("guest1", PeerLink::of_socket(ours).unwrap(), words), theirs)
 }
 
-fn answer(id: u64, kind: Kind, body: &impl serde::Serialize) -> Vec<u8> {
-    frame::encode(&Frame { kind, json: enclose(id, body).unwrap(), blob: Vec::new() }).unwrap()
+fn answer(id: u64, kind: FrameKind, body: &impl serde::Serialize) -> Vec<u8> {
+    frame::encode(&WireFrame { kind, json: enclose(id, body).unwrap(), blob: Vec::new() }).unwrap()
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn panics_failures_and_unknown_requests_are_answers() {
     assert_eq!((failed.code, iotax_units::exit::Failed::from(failed).code), (3, 3));
     let large = peer.call(step(serde_json::json!({"bytes": 5 << 20})), QUICK_LIMIT).unwrap_err();
     assert!(large.to_string().contains("cannot be sent"), "{large}");
-    assert!(peer.call(Request::CpuTimes, QUICK_LIMIT).is_ok());
+    assert!(peer.call(WireRequest::CpuTimes, QUICK_LIMIT).is_ok());
 }
 
 #[test]
@@ -118,10 +118,11 @@ fn an_unknown_request_is_answered_under_its_number() {
     let mut asked = ours.try_clone().unwrap();
     let agent =
         thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
-    asked.write_all(&answer(9, Kind::Request, &serde_json::json!({"request": "make_coffee"}))).unwrap();
+    asked.write_all(&answer(9, FrameKind::Request, &serde_json::json!({"request": "make_coffee"}))).unwrap();
     asked
         .write_all(
-            &frame::encode(&Frame { kind: Kind::Request, json: b"}{".to_vec(), blob: vec![] }).unwrap(),
+            &frame::encode(&WireFrame { kind: FrameKind::Request, json: b"}{".to_vec(), blob: vec![] })
+                .unwrap(),
         )
         .unwrap();
     ours.shutdown(Shutdown::Write).unwrap();
@@ -186,7 +187,7 @@ fn what_takes_long_ends_when_its_host_is_gone() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let agent =
         thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
-    let mut peer = Peer::new("killed", Link::of_socket(ours).unwrap(), Box::new(String::new));
+    let mut peer = Peer::new("killed", PeerLink::of_socket(ours).unwrap(), Box::new(String::new));
     peer.hello("r", MOMENT).unwrap();
     peer.send(&step(serde_json::json!({"work_ms": 3_600_000}))).unwrap();
     drop(peer);
@@ -208,7 +209,7 @@ fn a_trial_is_watched_and_read_back() {
     file.as_file().set_len(8 << 20).unwrap();
     let spec = TrialSpec { trial: 1, seed: 2, blocks: 2048, batch: 8, in_flight: 2, most_batches: 10 };
     let target = |writable| TargetSpec { path: file.path().into(), ..target(writable) };
-    let request = |writable| Request::DurableWrite { target: target(writable), spec: spec.clone() };
+    let request = |writable| WireRequest::DurableWrite { target: target(writable), spec: spec.clone() };
     let mut peer = fake_peer();
     let refused = peer.watch(request(false), &mut |_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(refused.to_string(), "here: no consent for it");
@@ -219,7 +220,7 @@ fn a_trial_is_watched_and_read_back() {
     });
     assert_eq!(answer.unwrap(), Some(Response::DurableWritten { acknowledged: 80 }));
     assert_eq!(told, (1..=10).map(|batch| batch * 8).collect::<Vec<u64>>());
-    let verify = Request::DurableVerify {
+    let verify = WireRequest::DurableVerify {
         target: target(false),
         spec: spec.clone(),
         acknowledged: 80,
@@ -241,7 +242,7 @@ fn a_slow_request_times_out_and_poisons() {
     let start = Instant::now();
     let late = peer.call(step(serde_json::json!({"sleep_ms": 3000})), SHORT).unwrap_err();
     assert!(matches!(late.fault, WireFault::Timeout { request: "step", .. }), "{late}");
-    let next = peer.call(Request::Clock, Duration::from_secs(9)).unwrap_err();
+    let next = peer.call(WireRequest::Clock, Duration::from_secs(9)).unwrap_err();
     assert!(
         matches!(&next.fault, WireFault::Poisoned(cause) if cause.contains("no answer to \"step\"")),
         "{next}"
@@ -255,7 +256,7 @@ fn a_silent_peer_is_dead_and_its_last_words_are_shown() {
     let (mut peer, mut theirs) = by_hand();
     theirs.write_all(PREAMBLE).unwrap();
     peer.silence = SHORT;
-    let dead = peer.call(Request::Clock, Duration::from_secs(60)).unwrap_err();
+    let dead = peer.call(WireRequest::Clock, Duration::from_secs(60)).unwrap_err();
     assert!(matches!(dead.fault, WireFault::Silent(..)));
     assert_eq!(
         dead.to_string(),
@@ -292,23 +293,23 @@ fn foreign_peers_are_named() {
         garbage.to_string().contains("garbled stream") && garbage.to_string().contains("[ 2.0] usb"),
         "{garbage}"
     );
-    let mut other = answer(1, Kind::Response, &Response::Bye);
+    let mut other = answer(1, FrameKind::Response, &Response::Bye);
     other[4] = 7;
     let version = after_preamble(&other);
     let words = format!("speaks wire protocol 7, this iotax speaks {PROTOCOL}");
     assert!(version.to_string().contains(&words), "{version}");
-    let wrong_number = after_preamble(&answer(5, Kind::Response, &Response::Bye));
+    let wrong_number = after_preamble(&answer(5, FrameKind::Response, &Response::Bye));
     assert!(wrong_number.to_string().contains("bears number 5, expected was 1"), "{wrong_number}");
-    let wrong_kind = after_preamble(&answer(1, Kind::Response, &Response::Bye));
+    let wrong_kind = after_preamble(&answer(1, FrameKind::Response, &Response::Bye));
     assert!(wrong_kind.to_string().contains("unexpected \"Bye\""), "{wrong_kind}");
-    let asks = after_preamble(&answer(1, Kind::Request, &Request::Bye));
+    let asks = after_preamble(&answer(1, FrameKind::Request, &WireRequest::Bye));
     assert!(asks.to_string().contains("asks instead of answering"), "{asks}");
 }
 
 #[test]
 fn a_peer_of_another_protocol_is_refused_by_the_agent() {
     let mut peer = Peer::in_process("here", Box::new(FakeHandler::default())).unwrap();
-    let hello = Request::Hello { protocol: PROTOCOL + 1, iotax: "9.9".into(), run_id: "r".into() };
+    let hello = WireRequest::Hello { protocol: PROTOCOL + 1, iotax: "9.9".into(), run_id: "r".into() };
     let refused = peer.call(hello, QUICK_LIMIT).unwrap_err();
     assert!(
         refused
@@ -338,19 +339,20 @@ fn a_peer_that_reports_absurd_figures_or_sends_data_as_a_sign_of_life_is_refused
     let said_by = |kind, body: &str, blob: &[u8]| {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let json = format!("{{\"id\":1,\"body\":{body}}}").into_bytes();
-        let frame = frame::encode(&Frame { kind, json, blob: blob.to_vec() }).unwrap();
+        let frame = frame::encode(&WireFrame { kind, json, blob: blob.to_vec() }).unwrap();
         theirs.write_all(&[&frame::PREAMBLE[..], &frame].concat()).unwrap();
-        let mut peer = Peer::new("liar", Link::of_socket(ours).unwrap(), Box::new(String::new));
-        let refused = peer.call(Request::Clock, MOMENT);
+        let mut peer = Peer::new("liar", PeerLink::of_socket(ours).unwrap(), Box::new(String::new));
+        let refused = peer.call(WireRequest::Clock, MOMENT);
         refused.map_err(|error| (error.to_string(), peer.is_usable()))
     };
-    let clock =
-        |ns: u64| said_by(Kind::Response, &format!("{{\"response\":\"clock\",\"monotonic_ns\":{ns}}}"), b"");
+    let clock = |ns: u64| {
+        said_by(FrameKind::Response, &format!("{{\"response\":\"clock\",\"monotonic_ns\":{ns}}}"), b"")
+    };
     assert_eq!(clock(7), Ok(Response::Clock { monotonic_ns: 7 }));
     let absurd = "liar: garbled answer to \"clock\": it reports a figure of 18446744073709551615";
     assert_eq!(clock(u64::MAX), Err((absurd.to_owned(), false)));
     let data = "liar: garbled answer to \"clock\": it sends data with its progress";
-    assert_eq!(said_by(Kind::Progress, "{\"running_ms\":1}", b"data"), Err((data.to_owned(), false)));
+    assert_eq!(said_by(FrameKind::Progress, "{\"running_ms\":1}", b"data"), Err((data.to_owned(), false)));
 }
 
 #[test]

@@ -4,9 +4,9 @@
 
 mod shared;
 
-pub use shared::Shared;
+pub use shared::SharedSsh;
 
-use super::peer::{Link, Peer, WireError, WireFault};
+use super::peer::{Peer, PeerLink, WireError, WireFault};
 use crate::system::wait_until;
 use crate::tool::nobody_else_can_write;
 use iotax_journal::is_id;
@@ -45,7 +45,7 @@ pub struct SshOptions {
     pub binary: Option<PathBuf>,
     /// For connection and copy.
     pub limit: Duration,
-    /// The socket of a [`Shared`] connection that is used when it is there.
+    /// The socket of a [`SharedSsh`] connection that is used when it is there.
     pub shared: Option<PathBuf>,
     /// Fixed words behind the binary's name.
     agent_words: &'static str,
@@ -329,7 +329,7 @@ fn start(host: &str, run_id: &str, folder: Folder, options: &SshOptions) -> Resu
         return Err(unreachable(host, "ssh has no stdin or stdout".into(), String::new()));
     };
     let words = child.words.clone();
-    let link = Link {
+    let link = PeerLink {
         reader: Box::new(reader),
         writer: Box::new(writer),
         hang_up: Box::new(move || child.end(END_GRACE)),
@@ -374,7 +374,7 @@ fn bare(options: &SshOptions) -> io::Result<Command> {
 /// One ssh and the end of its stderr.
 struct Ssh {
     process: Child,
-    words: Words,
+    words: StreamTail,
 }
 
 impl Ssh {
@@ -389,7 +389,7 @@ impl Ssh {
         let mut command = command(host, &format!("exec sh -c '{script}'"), options).map_err(failed)?;
         let mut process =
             command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-        let words = process.stderr.take().map(|stderr| Words::of(stderr, LAST_WORDS_BYTES, None));
+        let words = process.stderr.take().map(|stderr| StreamTail::of(stderr, LAST_WORDS_BYTES, None));
         Ok(Ssh { process, words: words.unwrap_or_default() })
     }
 
@@ -411,13 +411,13 @@ impl Ssh {
 }
 
 /// What a script said.
-struct Said {
+struct ScriptOutput {
     stdout: String,
     stderr: String,
     ended: Option<ExitStatus>,
 }
 
-impl Said {
+impl ScriptOutput {
     /// The rest of our line that begins with `key`.
     fn marked(&self, key: &str) -> Option<&str> {
         let lines = self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
@@ -491,14 +491,14 @@ fn run_script(
     script: &str,
     input: Option<&Path>,
     options: &SshOptions,
-) -> Result<Said, WireError> {
+) -> Result<ScriptOutput, WireError> {
     let file = input.map(File::open).transpose().map_err(|error| {
         unreachable(host, format!("cannot read what is to be copied: {error}"), String::new())
     })?;
     let stdin = if file.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut ssh = Ssh::spawn(host, script, stdin, options)?;
     let (answered, first) = channel();
-    let stdout = ssh.process.stdout.take().map(|pipe| Words::of(pipe, ANSWER_BYTES, Some(answered)));
+    let stdout = ssh.process.stdout.take().map(|pipe| StreamTail::of(pipe, ANSWER_BYTES, Some(answered)));
     if let (Some(mut file), Some(mut stdin)) = (file, ssh.process.stdin.take()) {
         // It ends with the ssh, whose end of the pipe is closed then.
         thread::spawn(move || match first.recv() {
@@ -511,7 +511,7 @@ fn run_script(
     let _ = wait_until(options.limit, || is_over() || !matches!(ssh.process.try_wait(), Ok(None)));
     let ended = ssh.wait(END_GRACE);
     let stdout = stdout.map(|words| words.settled()).unwrap_or_default();
-    Ok(Said { stdout, stderr: ssh.words.settled(), ended })
+    Ok(ScriptOutput { stdout, stderr: ssh.words.settled(), ended })
 }
 
 /// A host that could not be reached, and what was said last.
@@ -521,7 +521,7 @@ pub fn unreachable(host: &str, message: String, words: String) -> WireError {
 
 /// The last output of a stream, which a separate thread reads. iotax's own lines come last.
 #[derive(Clone, Default)]
-struct Words(Arc<Mutex<Heard>>);
+struct StreamTail(Arc<Mutex<Heard>>);
 
 #[derive(Default)]
 struct Heard {
@@ -529,11 +529,15 @@ struct Heard {
     is_over: bool,
 }
 
-impl Words {
+impl StreamTail {
     /// Keeps the last `keeps` bytes, and signals `answered` at the first of iotax's lines. It stops
     /// reading a stream that is longer than any program's output: the next write to it fails.
-    fn of(mut pipe: impl Read + Send + 'static, keeps: usize, mut answered: Option<Sender<()>>) -> Words {
-        let words = Words::default();
+    fn of(
+        mut pipe: impl Read + Send + 'static,
+        keeps: usize,
+        mut answered: Option<Sender<()>>,
+    ) -> StreamTail {
+        let words = StreamTail::default();
         let shared = words.clone();
         thread::spawn(move || {
             let (mut buffer, mut rest) = ([0u8; 4096], LONGEST_OUTPUT);

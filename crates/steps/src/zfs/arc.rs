@@ -61,13 +61,13 @@ impl ArcLimit {
         }
         let limit = if self.limit == 0 { usual_limit() } else { self.limit };
         match whose(ArcLimit::here().parameter, [written, limit], self.parameter) {
-            Whose::Ours => {
+            ParameterOwner::Ours => {
                 tell_kernel(Path::new(PARAMETER), &limit.to_string())?;
                 tell_kernel(Path::new(PARAMETER), &self.parameter.to_string())?;
                 Ok(None)
             }
-            Whose::Restored => Ok(None),
-            Whose::Anothers(now) => Ok(Some(format!(
+            ParameterOwner::Restored => Ok(None),
+            ParameterOwner::Anothers(now) => Ok(Some(format!(
                 "zfs_arc_max is {now} and not the {written} that this run wrote: somebody has set it since, so it was left"
             ))),
         }
@@ -76,7 +76,7 @@ impl ArcLimit {
 
 /// Whose a parameter is by now.
 #[derive(Debug, PartialEq, Eq)]
-enum Whose {
+enum ParameterOwner {
     /// What was written, whole or on the way back.
     Ours,
     /// What it was before.
@@ -85,11 +85,11 @@ enum Whose {
     Anothers(u64),
 }
 
-fn whose(now: u64, ours: [u64; 2], was: u64) -> Whose {
+fn whose(now: u64, ours: [u64; 2], was: u64) -> ParameterOwner {
     match now {
-        now if ours.contains(&now) => Whose::Ours,
-        now if now == was => Whose::Restored,
-        now => Whose::Anothers(now),
+        now if ours.contains(&now) => ParameterOwner::Ours,
+        now if now == was => ParameterOwner::Restored,
+        now => ParameterOwner::Anothers(now),
     }
 }
 
@@ -150,11 +150,11 @@ mod tests {
 
     #[test]
     fn a_limit_that_somebody_has_set_meanwhile_stays() {
-        assert_eq!(whose(GIB, [GIB, 8 * GIB], 0), Whose::Ours);
+        assert_eq!(whose(GIB, [GIB, 8 * GIB], 0), ParameterOwner::Ours);
         // A kill between both writes of putting it back.
-        assert_eq!(whose(8 * GIB, [GIB, 8 * GIB], 0), Whose::Ours);
-        assert_eq!(whose(0, [GIB, 8 * GIB], 0), Whose::Restored);
-        assert_eq!(whose(2 * GIB, [GIB, 8 * GIB], 0), Whose::Anothers(2 * GIB));
+        assert_eq!(whose(8 * GIB, [GIB, 8 * GIB], 0), ParameterOwner::Ours);
+        assert_eq!(whose(0, [GIB, 8 * GIB], 0), ParameterOwner::Restored);
+        assert_eq!(whose(2 * GIB, [GIB, 8 * GIB], 0), ParameterOwner::Anothers(2 * GIB));
     }
 
     #[test]

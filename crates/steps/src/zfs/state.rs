@@ -118,7 +118,7 @@ pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
 }
 
 /// A line of the table of a pool's devices.
-struct Row<'a> {
+struct PoolRow<'a> {
     depth: usize,
     name: &'a str,
     state: &'a str,
@@ -144,7 +144,7 @@ fn of_status(text: &str) -> Result<ArrayState> {
 }
 
 /// Devices that are not whole, but for those within a replacement.
-fn missing(rows: &[Row]) -> usize {
+fn missing(rows: &[PoolRow]) -> usize {
     let mut within = None;
     let mut missing = 0;
     for (at, row) in rows.iter().enumerate().skip(1) {
@@ -160,16 +160,16 @@ fn missing(rows: &[Row]) -> usize {
 }
 
 /// The table under `config:`: a tab, two spaces a level.
-fn rows(text: &str) -> Vec<Row<'_>> {
+fn rows(text: &str) -> Vec<PoolRow<'_>> {
     let table = text.lines().skip_while(|line| line.trim() != "config:").skip(1);
     table.filter_map(|line| row(line.strip_prefix('\t')?)).filter(|row| row.name != "NAME").collect()
 }
 
-fn row(line: &str) -> Option<Row<'_>> {
+fn row(line: &str) -> Option<PoolRow<'_>> {
     let mut words = line.split_whitespace();
     let depth = line.len() - line.trim_start().len();
     let (name, state) = (words.next()?, words.next()?);
-    Some(Row { depth, name, state, resilvering: line.ends_with("(resilvering)") })
+    Some(PoolRow { depth, name, state, resilvering: line.ends_with("(resilvering)") })
 }
 
 /// `1.16M resilvered, 9.04% done, no estimated completion time`

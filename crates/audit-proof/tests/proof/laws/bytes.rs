@@ -7,7 +7,7 @@ use iotax_audit::container::{self, Container};
 use iotax_audit::import::Imported;
 use iotax_audit::json;
 use iotax_audit::number::{Style, hedges, quantities_in, shows};
-use iotax_audit::page::Page;
+use iotax_audit::page::AuditedPage;
 use iotax_audit::ratings::Ratings;
 
 /// One container, whether or not it would know the bytes as its own.
@@ -45,7 +45,7 @@ pub(super) fn json(bytes: &[u8]) {
 
 /// Figures of each line, in every style.
 pub(super) fn numbers(bytes: &[u8]) {
-    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     for at in 0..page.len() {
         let line = page.line(at);
         for (decimal_comma, spaces) in [(false, false), (false, true), (true, false), (true, true)] {

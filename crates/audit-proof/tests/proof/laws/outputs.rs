@@ -1,14 +1,14 @@
 //! Laws of what importers find.
 
 use iotax_audit::import::json_formats::JsonFormat;
-use iotax_audit::import::{Format, Imported, Output, Reading, Said};
-use iotax_audit::number::Figure;
-use iotax_audit::page::{Page, Spot, Unread};
+use iotax_audit::import::{Format, Imported, ToolOutput, ToolReport, ToolResult};
+use iotax_audit::number::PrintedNumber;
+use iotax_audit::page::{AuditedPage, TextSpan, Unread};
 use iotax_audit::{import, json};
 
 /// One importer at every line at which it says that an output begins.
 pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
-    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     let mut imported = Imported::default();
     let mut at = 0;
     while at < page.len() {
@@ -19,7 +19,7 @@ pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
         };
         let lines = at..found.end.max(at + 1);
         at = lines.end;
-        imported.outputs.push(Output { format: format.name, lines, said: found.said });
+        imported.outputs.push(ToolOutput { format: format.name, lines, said: found.said });
         imported.unread.extend(found.unread);
     }
     figures_stand_where_they_say(&page, &imported);
@@ -27,7 +27,7 @@ pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
 
 /// A format of JSON, on the first object of a text; text before and behind, and what is broken: as the whole family reads it.
 pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
-    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     let Some(parsed) = page.text().find(['{', '[']).and_then(|at| json::parse(page.text(), at)) else {
         return;
     };
@@ -36,7 +36,7 @@ pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
         .then(|| (format.read)(&page, &parsed.node, &mut imported.unread))
         .flatten()
     {
-        imported.outputs.push(Output { format: format.name, lines: 0..page.len(), said });
+        imported.outputs.push(ToolOutput { format: format.name, lines: 0..page.len(), said });
     }
     figures_stand_where_they_say(&page, &imported);
     figures_stand_where_they_say(&page, &import::scan(&page));
@@ -53,7 +53,7 @@ fn scales() -> impl Iterator<Item = f64> {
 ///
 /// # Panics
 /// Where a figure is not what stands at its spot, or lines are out of range.
-pub fn figures_stand_where_they_say(page: &Page, imported: &Imported) -> usize {
+pub fn figures_stand_where_they_say(page: &AuditedPage, imported: &Imported) -> usize {
     let mut count = 0;
     for output in &imported.outputs {
         let lines = &output.lines;
@@ -71,7 +71,7 @@ pub fn figures_stand_where_they_say(page: &Page, imported: &Imported) -> usize {
                 within(page, figure.spot);
             });
         }
-        if let Said::Asked(jobs) = &output.said {
+        if let ToolReport::Asked(jobs) = &output.said {
             assert!(jobs.iter().all(|job| job.line < page.len()), "{jobs:?}");
         }
     }
@@ -94,20 +94,20 @@ fn stands(quoted: &str, value: f64) -> bool {
 }
 
 /// Asserts that a figure is of the numbers, and within what its digits stand for.
-pub(super) fn encloses(figure: &Figure) {
+pub(super) fn encloses(figure: &PrintedNumber) {
     assert!(figure.low <= figure.value && figure.value <= figure.high, "{figure:?}");
     assert!(figure.low.is_finite() && figure.high.is_finite(), "{figure:?}");
 }
 
 /// Asserts that a spot is of letters of a line of the page.
-pub(super) fn within(page: &Page, spot: Spot) {
+pub(super) fn within(page: &AuditedPage, spot: TextSpan) {
     let line = page.line(spot.index());
     let there = spot.index() < page.len() && line.get(spot.start as usize..spot.end as usize).is_some();
     assert!(there, "{spot:?} of {} lines, this one of {} bytes", page.len(), line.len());
 }
 
 /// Asserts that lines which could not be read are there.
-pub(super) fn listed(page: &Page, unread: &[Unread]) {
+pub(super) fn listed(page: &AuditedPage, unread: &[Unread]) {
     let last = if page.is_rendered() { usize::MAX } else { page.len().max(1) };
     for one in unread {
         let there = 1 <= one.line && one.line <= one.last && one.last as usize <= last;
@@ -115,7 +115,7 @@ pub(super) fn listed(page: &Page, unread: &[Unread]) {
     }
 }
 
-fn figures_of(reading: &Reading) -> impl Iterator<Item = &Figure> {
+fn figures_of(reading: &ToolResult) -> impl Iterator<Item = &PrintedNumber> {
     let plain = [&reading.iops, &reading.bytes_per_second, &reading.ios, &reading.bytes, &reading.mean_ns];
     let percentiles = reading.percentiles_ns.iter().map(|(_, figure)| figure);
     let others = reading.others.iter().map(|other| &other.figure);

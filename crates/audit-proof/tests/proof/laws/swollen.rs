@@ -2,13 +2,13 @@
 //! bytes say which piece.
 
 use iotax_audit::audit;
-use iotax_audit::page::Page;
+use iotax_audit::page::AuditedPage;
 
 /// Bytes of the large page.
 const SIZE: usize = 1 << 17;
 
 pub(super) fn audit(bytes: &[u8]) {
-    super::bytes::holds(&audit::audit(Page::new("p", String::from_utf8_lossy(&swollen(bytes)))));
+    super::bytes::holds(&audit::audit(AuditedPage::new("p", String::from_utf8_lossy(&swollen(bytes)))));
 }
 
 fn swollen(bytes: &[u8]) -> Vec<u8> {

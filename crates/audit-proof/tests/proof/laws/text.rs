@@ -2,19 +2,19 @@
 
 use super::outputs::{encloses, within};
 use iotax_audit::number::quantities_in;
-use iotax_audit::page::Page;
+use iotax_audit::page::AuditedPage;
 use iotax_audit::prose;
-use iotax_audit::table::{self, SPACES, Table};
+use iotax_audit::table::{self, PageTable, SPACES};
 
 pub(super) fn tables(bytes: &[u8]) {
-    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     let scanned = table::scan(&page, &[]);
     tables_hold(&page, &scanned.tables);
     super::outputs::listed(&page, &scanned.unread);
 }
 
 pub(super) fn prose(bytes: &[u8]) {
-    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     for sentence in prose::sentences(&page, &[]) {
         let line = page.line(sentence.line);
         assert!(sentence.line < page.len() && line.get(sentence.bytes.clone()).is_some(), "{sentence:?}");
@@ -27,7 +27,7 @@ pub(super) fn prose(bytes: &[u8]) {
 }
 
 /// Tables and lines of a page that a container made.
-pub(super) fn holds(page: &Page) {
+pub(super) fn holds(page: &AuditedPage) {
     (0..page.len()).for_each(|at| assert!(!page.line(at).contains('\n')));
     tables_hold(page, &table::scan(page, &[]).tables);
 }
@@ -36,7 +36,7 @@ pub(super) fn holds(page: &Page) {
 ///
 /// # Panics
 /// Where a table is uneven, or a figure of it is not what stands at its spot.
-pub fn tables_hold(page: &Page, tables: &[Table]) {
+pub fn tables_hold(page: &AuditedPage, tables: &[PageTable]) {
     for table in tables {
         assert!(table.lines.start < table.lines.end && table.lines.end <= page.len(), "{:?}", table.lines);
         assert!(!table.columns.is_empty());

@@ -5,7 +5,7 @@ mod render;
 mod rows;
 
 use super::{Container, plain};
-use crate::page::Page;
+use crate::page::AuditedPage;
 use encoding_rs::Encoding;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
@@ -92,11 +92,11 @@ fn tags(text: &str) -> usize {
     memchr::memchr_iter(b'<', bytes).filter(named).count()
 }
 
-fn read(name: &str, bytes: Vec<u8>) -> Page {
+fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     let declared = declared(&bytes);
     let (text, broken) = plain::decode(bytes, declared);
     let (lines, lost) = render::lines(&text);
-    let mut page = Page::rendered(name, &lines);
+    let mut page = AuditedPage::rendered(name, &lines);
     page.unread.extend(lost);
     if let Some(encoding) = broken {
         page.unread.extend(plain::undecodable(&page, encoding));

@@ -34,7 +34,7 @@ pub(super) fn lines(text: &str) -> (Vec<Numbered>, Option<Unread>) {
         line
     };
     let all = placed(text, line_of);
-    let mut renderer = Renderer::default();
+    let mut renderer = HtmlRenderer::default();
     renderer.render(&all);
     (renderer.shown, renderer.lost)
 }
@@ -54,7 +54,7 @@ fn table(tokens: &[Placed]) -> Option<usize> {
 }
 
 #[derive(Default)]
-struct Renderer {
+struct HtmlRenderer {
     /// The line that was reached, and that of the end of the token.
     line: u32,
     last: u32,
@@ -72,7 +72,7 @@ struct Renderer {
     lost: Option<Unread>,
 }
 
-impl Renderer {
+impl HtmlRenderer {
     fn render(&mut self, tokens: &[Placed]) {
         let mut at = 0;
         while let Some(one) = tokens.get(at) {
@@ -206,7 +206,7 @@ impl Renderer {
     fn table(&mut self, tokens: &[Placed]) -> Option<()> {
         let (mut asides, mut layout, mut lost) = (Vec::new(), false, None);
         let mut cell = |tokens: &[Placed]| -> Rc<str> {
-            let mut inner = Renderer::default();
+            let mut inner = HtmlRenderer::default();
             inner.render(tokens);
             let lines = inner.shown.iter().map(|(_, line)| line.trim());
             let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();

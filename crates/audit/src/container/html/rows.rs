@@ -15,14 +15,14 @@ fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
 }
 
 pub(crate) struct Rows<T> {
-    pub rows: Vec<Row<T>>,
+    pub rows: Vec<HtmlRow<T>>,
     open: Vec<T>,
     /// Of each column: in how many rows its cell goes on, and that cell.
     below: Vec<(usize, T)>,
     copies: usize,
 }
 
-pub(crate) struct Row<T> {
+pub(crate) struct HtmlRow<T> {
     pub line: usize,
     pub cells: Vec<T>,
     head: bool,
@@ -85,7 +85,7 @@ impl<T: Clone + Default> Rows<T> {
     fn row_ends(&mut self, line: usize, head: bool) {
         if !self.open.is_empty() {
             self.go_on_from_above();
-            self.rows.push(Row { line, head, cells: std::mem::take(&mut self.open) });
+            self.rows.push(HtmlRow { line, head, cells: std::mem::take(&mut self.open) });
         }
     }
 

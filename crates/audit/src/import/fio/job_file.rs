@@ -1,10 +1,10 @@
 //! fio's job files as pages show them, and what fio's options ask for, wherever they stand: in a job file, on a command line,
 //! in JSON. Tolerant: what is published may be cut or retyped.
 
-use super::Asked;
+use super::FioJobLine;
 use crate::import::cut::walk;
-use crate::import::{Format, Found, Said};
-use crate::page::Page;
+use crate::import::{Format, ImportedOutputs, ToolReport};
+use crate::page::AuditedPage;
 use iotax_units::fio::{self, printed_size};
 
 pub(crate) const FORMAT: Format = Format {
@@ -18,10 +18,10 @@ pub(crate) const FORMAT: Format = Format {
 pub(crate) type Options = Vec<(String, String)>;
 
 /// A name, the index of its line, its options.
-pub(crate) type Section = (String, usize, Options);
+pub(crate) type JobSection = (String, usize, Options);
 
 /// What jobs are asked by their options and those of each `global` before them.
-pub(crate) fn with_globals(sections: Vec<Section>) -> Vec<Asked> {
+pub(crate) fn with_globals(sections: Vec<JobSection>) -> Vec<FioJobLine> {
     let mut global = Options::new();
     let mut all = Vec::new();
     for (name, line, own) in sections {
@@ -35,14 +35,14 @@ pub(crate) fn with_globals(sections: Vec<Section>) -> Vec<Asked> {
 }
 
 /// What options ask of a job, as far as they say it.
-pub(crate) fn asked(name: &str, line: usize, options: &Options) -> Asked {
+pub(crate) fn asked(name: &str, line: usize, options: &Options) -> FioJobLine {
     let of = |keys: &[&str]| {
         let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
         known.map(|(_, value)| value.trim())
     };
     // `randrw:8` goes on with how many go in a row; `iodepth=32` with nothing.
     let rw = of(&["rw", "readwrite"]).map(|rw| rw.split([':', ',']).next().unwrap_or(rw).to_owned());
-    Asked {
+    FioJobLine {
         name: name.to_owned(),
         line,
         rw,
@@ -76,8 +76,8 @@ const SOON: usize = 32;
 /// Sections without one that may stand before it.
 const EMPTY: usize = 4;
 
-fn read(page: &Page, line: usize) -> Option<Found> {
-    let mut sections: Vec<Section> = Vec::new();
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
+    let mut sections: Vec<JobSection> = Vec::new();
     let mut core = 0;
     let end = walk(page, line, page.len(), |here, at| {
         let text = without_comment(here.text);
@@ -91,7 +91,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         }
         (core > 0 || (at - line < SOON && sections.len() <= EMPTY)).then_some(true)
     });
-    (core >= 2).then(|| Found::whole(Said::Asked(with_globals(sections)), end))
+    (core >= 2).then(|| ImportedOutputs::whole(ToolReport::Asked(with_globals(sections)), end))
 }
 
 /// The name of `[global]`, alone on its line, without what lists and JSON have in brackets.

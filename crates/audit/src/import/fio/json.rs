@@ -2,14 +2,14 @@
 //! in KiB; what is divided there is cut off, not rounded.
 
 use super::job_file::{self, Options};
-use super::{Asked, Cpu, Direction, Fio, Form, Issued, Job, Latency, Percentiles, Version};
+use super::{Direction, Fio, FioCpu, FioForm, FioJobLine, FioLatency, Issued, Job, Percentiles, Version};
 use super::{MOST_JOBS, index_of};
-use crate::import::Said;
+use crate::import::ToolReport;
 use crate::import::json_formats::JsonFormat;
-use crate::import::printed::{Printed, Whole};
-use crate::import::workload::Way;
-use crate::json::{Node, Value};
-use crate::number::Figure;
+use crate::import::printed::{PrintedFigures, Whole};
+use crate::import::workload::ResultDirection;
+use crate::json::{JsonNode, JsonValue};
+use crate::number::PrintedNumber;
 use std::borrow::Cow;
 
 pub(crate) const FORMAT: JsonFormat = JsonFormat {
@@ -19,10 +19,11 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     read: |page, node, _| {
         let found = outputs(node);
         let version = found.iter().find_map(|output| Version::read(output.get("fio version")?.text()?));
-        let printed = Printed::new(page, page.spot(node.bytes.clone()).index());
-        let mut reader = Reader { printed, fio: Fio { form: Form::Json, version, ..Fio::default() } };
+        let printed = PrintedFigures::new(page, page.spot(node.bytes.clone()).index());
+        let mut reader =
+            FioJsonReader { printed, fio: Fio { form: FioForm::Json, version, ..Fio::default() } };
         found.into_iter().for_each(|output| reader.output(output));
-        Some(Said::Fio(Box::new(reader.fio)))
+        Some(ToolReport::Fio(Box::new(reader.fio)))
     },
 };
 
@@ -32,13 +33,13 @@ const KIB: f64 = 1024.0;
 const DEEPEST: usize = 4;
 
 /// The outputs in a value: itself, or what another tool wrapped.
-fn outputs<'n, 'a>(node: &'n Node<'a>) -> Vec<&'n Node<'a>> {
+fn outputs<'n, 'a>(node: &'n JsonNode<'a>) -> Vec<&'n JsonNode<'a>> {
     let mut found = Vec::new();
     gather(node, 0, &mut found);
     found
 }
 
-fn gather<'n, 'a>(node: &'n Node<'a>, depth: usize, found: &mut Vec<&'n Node<'a>>) {
+fn gather<'n, 'a>(node: &'n JsonNode<'a>, depth: usize, found: &mut Vec<&'n JsonNode<'a>>) {
     if is_output(node) || is_job(node) {
         found.push(node);
     } else if depth < DEEPEST {
@@ -47,44 +48,48 @@ fn gather<'n, 'a>(node: &'n Node<'a>, depth: usize, found: &mut Vec<&'n Node<'a>
     }
 }
 
-fn is_output(node: &Node) -> bool {
+fn is_output(node: &JsonNode) -> bool {
     let jobs = || node.get("jobs").or_else(|| node.get("client_stats"));
     node.get("fio version").is_some()
         || jobs().is_some_and(|jobs| jobs.elements().first().is_some_and(is_job))
 }
 
 /// A job of its own, where a page shows no more.
-fn is_job(node: &Node) -> bool {
-    let one_way = |way: &Node| way.get("bw").is_some() || way.get("io_bytes").is_some();
+fn is_job(node: &JsonNode) -> bool {
+    let one_way = |way: &JsonNode| way.get("bw").is_some() || way.get("io_bytes").is_some();
     node.get("jobname").is_some() && WAYS.iter().any(|(key, _)| node.get(key).is_some_and(one_way))
 }
 
-const WAYS: [(&str, Way); 4] =
-    [("read", Way::Read), ("write", Way::Write), ("trim", Way::Trim), ("mixed", Way::Both)];
+const WAYS: [(&str, ResultDirection); 4] = [
+    ("read", ResultDirection::Read),
+    ("write", ResultDirection::Write),
+    ("trim", ResultDirection::Trim),
+    ("mixed", ResultDirection::Both),
+];
 
-fn elements<'n, 'a>(node: &'n Node<'a>, key: &str) -> &'n [Node<'a>] {
-    node.get(key).map_or(&[], Node::elements)
+fn elements<'n, 'a>(node: &'n JsonNode<'a>, key: &str) -> &'n [JsonNode<'a>] {
+    node.get(key).map_or(&[], JsonNode::elements)
 }
 
-fn members<'n, 'a>(node: &'n Node<'a>, key: &str) -> &'n [(&'a str, Node<'a>)] {
-    node.get(key).map_or(&[], Node::members)
+fn members<'n, 'a>(node: &'n JsonNode<'a>, key: &str) -> &'n [(&'a str, JsonNode<'a>)] {
+    node.get(key).map_or(&[], JsonNode::members)
 }
 
-fn nothing(node: &Node, keys: &[&str]) -> bool {
-    keys.iter().all(|key| node.get(key).and_then(Node::number).is_none_or(|value| value == 0.0))
+fn nothing(node: &JsonNode, keys: &[&str]) -> bool {
+    keys.iter().all(|key| node.get(key).and_then(JsonNode::number).is_none_or(|value| value == 0.0))
 }
 
-struct Reader<'p> {
-    printed: Printed<'p>,
+struct FioJsonReader<'p> {
+    printed: PrintedFigures<'p>,
     fio: Fio,
 }
 
-impl Reader<'_> {
-    fn output(&mut self, node: &Node) {
+impl FioJsonReader<'_> {
+    fn output(&mut self, node: &JsonNode) {
         if is_job(node) && node.get("fio version").is_none() {
             return self.job(node, &Options::new(), None, false);
         }
-        let ended = node.get("time").and_then(Node::text);
+        let ended = node.get("time").and_then(JsonNode::text);
         let global = node.get("global options");
         let first = self.fio.jobs.len();
         for job in elements(node, "jobs") {
@@ -93,13 +98,13 @@ impl Reader<'_> {
         for job in elements(node, "client_stats") {
             self.job(job, &options_of_client(global, job), ended, true);
         }
-        let printed = node.get("timestamp_ms").and_then(Node::whole);
+        let printed = node.get("timestamp_ms").and_then(JsonNode::whole);
         self.fio.jobs[first..].iter_mut().for_each(|job| job.printed_ms = printed);
     }
 
-    fn job(&mut self, node: &Node, global: &Options, ended: Option<&str>, client: bool) {
-        let said = |key: &str| node.get(key).and_then(Node::said).map(Cow::into_owned);
-        let whole = |key: &str| node.get(key).and_then(Node::whole);
+    fn job(&mut self, node: &JsonNode, global: &Options, ended: Option<&str>, client: bool) {
+        let said = |key: &str| node.get(key).and_then(JsonNode::said).map(Cow::into_owned);
+        let whole = |key: &str| node.get(key).and_then(JsonNode::whole);
         let Some(name) = said("jobname") else { return };
         let mut job = Job {
             aggregate: client && name == "All clients",
@@ -116,7 +121,7 @@ impl Reader<'_> {
         let mut mixed = None;
         for (key, way) in WAYS {
             let Some(one) = node.get(key) else { continue };
-            if way == Way::Both && !job.directions.is_empty() {
+            if way == ResultDirection::Both && !job.directions.is_empty() {
                 // `unified_rw_reporting=both` prints `mixed` beside the ways that it mixes: it becomes a job that sums.
                 let (name, host, group) = (job.name.clone(), job.host.clone(), job.group);
                 let mut sums = Job { name, host, group, aggregate: true, ..Job::default() };
@@ -128,7 +133,7 @@ impl Reader<'_> {
             }
         }
         if let (Some(user), Some(system)) = (self.exact(node, "usr_cpu"), self.exact(node, "sys_cpu")) {
-            job.cpu = Some(Cpu { user, system, switches: self.exact(node, "ctx") });
+            job.cpu = Some(FioCpu { user, system, switches: self.exact(node, "ctx") });
         }
         let threads = self.exact(node, "job_runtime");
         job.jobs = threads.and_then(|threads| jobs_of(&job, threads.value));
@@ -139,12 +144,12 @@ impl Reader<'_> {
         self.fio.jobs.extend(mixed);
     }
 
-    fn exact(&self, node: &Node, key: &str) -> Option<Figure> {
+    fn exact(&self, node: &JsonNode, key: &str) -> Option<PrintedNumber> {
         self.printed.exact(node.get(key), 1.0)
     }
 
     /// Takes one way into a job; nothing for a way that nothing went.
-    fn direction(&self, way: Way, node: &Node, job: &mut Job) {
+    fn direction(&self, way: ResultDirection, node: &JsonNode, job: &mut Job) {
         if nothing(node, &["io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "total_ios"]) {
             return;
         }
@@ -178,7 +183,7 @@ impl Reader<'_> {
     }
 
     /// Up to 2.20 `io_bytes` holds KiB; since then `io_kbytes` stands beside it.
-    fn io_in_kibibytes(&self, node: &Node) -> Option<bool> {
+    fn io_in_kibibytes(&self, node: &JsonNode) -> Option<bool> {
         let new = ["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"];
         match self.fio.version {
             _ if new.iter().any(|key| node.get(key).is_some()) => Some(false),
@@ -189,30 +194,35 @@ impl Reader<'_> {
     }
 
     /// A latency of `..._ns`, or of the microseconds of old, which are cut off, and its percentiles.
-    fn latency(&self, node: &Node, of: &'static str, key: &str) -> (Option<Latency>, Option<Percentiles>) {
+    fn latency(
+        &self,
+        node: &JsonNode,
+        of: &'static str,
+        key: &str,
+    ) -> (Option<FioLatency>, Option<Percentiles>) {
         let nanoseconds = node.get(key).map(|node| (node, 1.0, Whole::Exact));
         let told = nanoseconds.or_else(|| Some((node.get(of)?, 1e3, Whole::Cut)));
         let Some((node, unit, whole)) = told else { return (None, None) };
-        if node.get("N").and_then(Node::number) == Some(0.0) || nothing(node, &["min", "max", "mean"]) {
+        if node.get("N").and_then(JsonNode::number) == Some(0.0) || nothing(node, &["min", "max", "mean"]) {
             return (None, None);
         }
-        let point = |(percent, value): &(&str, Node)| {
+        let point = |(percent, value): &(&str, JsonNode)| {
             let percent: f64 = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
             Some((percent, self.printed.figure(Some(value), unit, whole)?))
         };
         // A list of less than twenty is filled up with these.
         let listed = members(node, "percentile").iter().filter(|(percent, _)| *percent != "0.00");
-        let points: Vec<(f64, Figure)> = listed.filter_map(point).collect();
+        let points: Vec<(f64, PrintedNumber)> = listed.filter_map(point).collect();
         let figure = |key: &str| self.printed.figure(node.get(key), unit, whole);
         let all = || {
             let (min, max) = (figure("min")?, figure("max")?);
-            Some(Latency { min, max, mean: figure("mean")?, deviation: figure("stddev")? })
+            Some(FioLatency { min, max, mean: figure("mean")?, deviation: figure("stddev")? })
         };
         (all(), (!points.is_empty()).then_some(Percentiles { of, points }))
     }
 
     /// Notes what a job was asked; where jobs of one name were asked different things, what they agree in.
-    fn asked(&mut self, asked: Asked) {
+    fn asked(&mut self, asked: FioJobLine) {
         let room = self.fio.asked.len() < MOST_JOBS;
         match self.fio.asked.iter_mut().find(|known| known.name == asked.name) {
             Some(known) => {
@@ -232,25 +242,25 @@ impl Reader<'_> {
 /// Where a client's job ran stands among its options.
 const PLACE: [&str; 2] = ["hostname", "port"];
 
-fn options(node: Option<&Node>) -> Options {
-    let members = node.map_or(&[][..], Node::members).iter();
+fn options(node: Option<&JsonNode>) -> Options {
+    let members = node.map_or(&[][..], JsonNode::members).iter();
     members.filter_map(|(key, value)| Some(((*key).to_owned(), value.said()?.into_owned()))).collect()
 }
 
 /// With several clients the global options are told for each.
-fn options_of_client(global: Option<&Node>, job: &Node) -> Options {
-    let each = global.map_or(&[][..], Node::elements);
-    let same = |one: &&Node| {
+fn options_of_client(global: Option<&JsonNode>, job: &JsonNode) -> Options {
+    let each = global.map_or(&[][..], JsonNode::elements);
+    let same = |one: &&JsonNode| {
         PLACE.iter().all(|key| one.get(key).map(|node| &node.value) == job.get(key).map(|node| &node.value))
     };
     if each.is_empty() { options(global) } else { options(each.iter().find(same)) }
 }
 
-fn bins(node: &Node, of: &str) -> Vec<(u64, u64)> {
+fn bins(node: &JsonNode, of: &str) -> Vec<(u64, u64)> {
     let nanoseconds = node.get(&format!("{of}_ns"));
     let unit = if nanoseconds.is_some() { 1 } else { 1000 };
-    let one = |(value, count): &(&str, Node)| {
-        let Value::Number(count) = count.value else { return None };
+    let one = |(value, count): &(&str, JsonNode)| {
+        let JsonValue::Number(count) = count.value else { return None };
         Some((value.parse::<u64>().ok()?.checked_mul(unit)?, count.parse().ok()?))
     };
     let latency = nanoseconds.or(node.get(of));
@@ -272,11 +282,11 @@ fn jobs_of(job: &Job, threads_ms: f64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::import::scan;
-    use crate::page::Page;
+    use crate::page::AuditedPage;
 
     fn all(text: &str) -> Vec<Fio> {
-        let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };
-        scan(&Page::new("p", text)).outputs.into_iter().filter_map(|output| fio(output.said)).collect()
+        let fio = |said| if let ToolReport::Fio(fio) = said { Some(*fio) } else { None };
+        scan(&AuditedPage::new("p", text)).outputs.into_iter().filter_map(|output| fio(output.said)).collect()
     }
 
     #[test]

@@ -9,11 +9,11 @@ pub mod snapshots;
 pub mod terse;
 pub mod text;
 
-use super::Told;
+use super::OutputFigure;
 use super::cut::counted;
-use super::workload::{Reading, Way, Workload};
+use super::workload::{ResultDirection, ToolResult, Workload};
 use crate::claim::Metric;
-use crate::number::{Figure, Unit};
+use crate::number::{NumberUnit, PrintedNumber};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
@@ -39,7 +39,7 @@ impl Version {
 
 /// How it was printed: text rounds, JSON does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FioForm {
     #[default]
     Text,
     Json,
@@ -50,12 +50,12 @@ pub(crate) enum Form {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fio {
-    pub(crate) form: Form,
+    pub(crate) form: FioForm,
     /// Its version, where it is told.
     pub version: Option<Version>,
     /// Whether its head is there: `Starting 4 processes`.
     pub(crate) started: bool,
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<FioJobLine>,
     pub(crate) eta: Option<Eta>,
     pub jobs: Vec<Job>,
     pub(crate) statuses: Vec<Status>,
@@ -63,7 +63,7 @@ pub struct Fio {
 
 /// `name: (g=0): rw=randrw, bs=(R) 4096B-4096B, ..., ioengine=libaio, iodepth=1`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct FioJobLine {
     pub name: String,
     pub line: usize,
     pub rw: Option<String>,
@@ -75,7 +75,7 @@ pub struct Asked {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Eta {
-    pub(crate) bytes_per_second: [Option<Figure>; 3],
+    pub(crate) bytes_per_second: [Option<PrintedNumber>; 3],
     pub(crate) done: Option<f64>,
 }
 
@@ -87,7 +87,7 @@ pub struct Job {
     pub(crate) group: Option<u64>,
     /// How many jobs reported in it.
     pub jobs: Option<u64>,
-    pub(crate) error: Option<Figure>,
+    pub(crate) error: Option<PrintedNumber>,
     /// When it ended, as printed.
     pub ended: Option<String>,
     /// JSON's `timestamp_ms`: when it was printed, in milliseconds since 1970.
@@ -100,7 +100,7 @@ pub struct Job {
     pub(crate) options: Vec<(String, String)>,
     /// Reads, writes, trims, as far as there were.
     pub(crate) directions: Vec<Direction>,
-    pub(crate) cpu: Option<Cpu>,
+    pub(crate) cpu: Option<FioCpu>,
     pub(crate) issued: Option<Issued>,
     pub(crate) host: Option<String>,
     /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it mixes.
@@ -109,79 +109,79 @@ pub struct Job {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Issued {
-    pub(crate) total: [Option<Figure>; 3],
-    pub(crate) short: [Option<Figure>; 3],
-    pub(crate) dropped: [Option<Figure>; 3],
+    pub(crate) total: [Option<PrintedNumber>; 3],
+    pub(crate) short: [Option<PrintedNumber>; 3],
+    pub(crate) dropped: [Option<PrintedNumber>; 3],
 }
 
 /// `cpu : usr=44.65%, sys=45.51%, ctx=703251`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cpu {
-    pub(crate) user: Figure,
-    pub(crate) system: Figure,
-    pub(crate) switches: Option<Figure>,
+pub(crate) struct FioCpu {
+    pub(crate) user: PrintedNumber,
+    pub(crate) system: PrintedNumber,
+    pub(crate) switches: Option<PrintedNumber>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Direction {
-    pub(crate) way: Way,
+    pub(crate) way: ResultDirection,
     pub(crate) line: usize,
-    pub(crate) iops: Option<Figure>,
+    pub(crate) iops: Option<PrintedNumber>,
     /// Bytes a second: printed of 1024; JSON's `bw_bytes`.
-    pub(crate) bandwidth: Option<Figure>,
+    pub(crate) bandwidth: Option<PrintedNumber>,
     /// Bytes a second: printed of 1000 beside it; JSON's `bw` in KiB/s beside `bw_bytes`.
-    pub(crate) bandwidth_decimal: Option<Figure>,
+    pub(crate) bandwidth_decimal: Option<PrintedNumber>,
     /// Bytes in all: of 1024; JSON's `io_bytes`.
-    pub(crate) io: Option<Figure>,
+    pub(crate) io: Option<PrintedNumber>,
     /// Bytes in all: of 1000, of the run status; JSON's `io_kbytes` in KiB.
-    pub(crate) io_decimal: Option<Figure>,
-    pub(crate) runtime_ms: Option<Figure>,
-    pub(crate) slat: Option<Latency>,
-    pub(crate) clat: Option<Latency>,
-    pub(crate) lat: Option<Latency>,
+    pub(crate) io_decimal: Option<PrintedNumber>,
+    pub(crate) runtime_ms: Option<PrintedNumber>,
+    pub(crate) slat: Option<FioLatency>,
+    pub(crate) clat: Option<FioLatency>,
+    pub(crate) lat: Option<FioLatency>,
     /// Percentiles: of the completions, where several latencies have them.
     pub(crate) percentiles: Option<Percentiles>,
     /// JSON's `total_ios`.
-    pub(crate) ios: Option<Figure>,
+    pub(crate) ios: Option<PrintedNumber>,
     /// JSON+'s histogram of the latency that `percentiles` are of: nanoseconds, count. Empty where it was not printed.
     pub(crate) histogram: Vec<(u64, u64)>,
 }
 
 /// Least, most, mean and standard deviation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Latency {
-    pub(crate) min: Figure,
-    pub(crate) max: Figure,
-    pub(crate) mean: Figure,
-    pub(crate) deviation: Figure,
+pub(crate) struct FioLatency {
+    pub(crate) min: PrintedNumber,
+    pub(crate) max: PrintedNumber,
+    pub(crate) mean: PrintedNumber,
+    pub(crate) deviation: PrintedNumber,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Percentiles {
     /// `clat`, `lat` or `slat`.
     pub(crate) of: &'static str,
-    pub(crate) points: Vec<(f64, Figure)>,
+    pub(crate) points: Vec<(f64, PrintedNumber)>,
 }
 
 /// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Status {
     pub(crate) group: Option<u64>,
-    pub(crate) way: Way,
+    pub(crate) way: ResultDirection,
     /// All together, of 1024 and of 1000.
-    pub(crate) bandwidth: [Option<Figure>; 2],
-    pub(crate) slowest: [Option<Figure>; 2],
-    pub(crate) fastest: [Option<Figure>; 2],
-    pub(crate) io: [Option<Figure>; 2],
+    pub(crate) bandwidth: [Option<PrintedNumber>; 2],
+    pub(crate) slowest: [Option<PrintedNumber>; 2],
+    pub(crate) fastest: [Option<PrintedNumber>; 2],
+    pub(crate) io: [Option<PrintedNumber>; 2],
     /// Milliseconds: the shortest run, the longest.
-    pub(crate) runtime_ms: [Option<Figure>; 2],
+    pub(crate) runtime_ms: [Option<PrintedNumber>; 2],
 }
 
-pub(crate) fn index_of(way: Way) -> usize {
+pub(crate) fn index_of(way: ResultDirection) -> usize {
     match way {
-        Way::Read | Way::Both => 0,
-        Way::Write => 1,
-        Way::Trim => 2,
+        ResultDirection::Read | ResultDirection::Both => 0,
+        ResultDirection::Write => 1,
+        ResultDirection::Trim => 2,
     }
 }
 
@@ -191,7 +191,7 @@ pub(crate) const MOST_JOBS: usize = 4096;
 impl Fio {
     /// What was asked of a job, by its name; where one thing was asked and all jobs are of one name, that. With `--output` fio
     /// leaves out the first lines of all jobs but the last.
-    pub(crate) fn asked_of(&self, job: &Job) -> Option<&Asked> {
+    pub(crate) fn asked_of(&self, job: &Job) -> Option<&FioJobLine> {
         let named = self.asked.iter().find(|asked| asked.name == job.name);
         let alone = || {
             let mut names = self.jobs.iter().filter(|job| !job.aggregate).map(|job| &job.name);
@@ -205,38 +205,38 @@ impl Fio {
     }
 
     /// The fixed size of a job's I/Os one way, in bytes.
-    pub(crate) fn block_size(&self, job: &Job, way: Way) -> Option<u64> {
+    pub(crate) fn block_size(&self, job: &Job, way: ResultDirection) -> Option<u64> {
         let (least, most) = self.asked_of(job)?.bs[index_of(way)]?;
         (least == most).then_some(least)
     }
 
-    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
-        let mut say = |metric, unit, figures: &[Option<Figure>]| {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(OutputFigure)) {
+        let mut say = |metric, unit, figures: &[Option<PrintedNumber>]| {
             figures.iter().flatten().for_each(|figure| tell((metric, unit, *figure)));
         };
         if let Some(eta) = &self.eta {
-            say(Metric::Interval, Unit::BytesPerSecond, &eta.bytes_per_second);
+            say(Metric::Interval, NumberUnit::BytesPerSecond, &eta.bytes_per_second);
         }
         self.jobs.iter().for_each(|job| job.figures(&mut say));
         for status in &self.statuses {
             for figures in [&status.bandwidth, &status.slowest, &status.fastest] {
-                say(Metric::Bandwidth, Unit::BytesPerSecond, figures);
+                say(Metric::Bandwidth, NumberUnit::BytesPerSecond, figures);
             }
-            say(Metric::Total, Unit::Bytes, &status.io);
-            say(Metric::Runtime, Unit::Nanoseconds, &status.runtime_ms.map(of_ms));
+            say(Metric::Total, NumberUnit::Bytes, &status.io);
+            say(Metric::Runtime, NumberUnit::Nanoseconds, &status.runtime_ms.map(of_ms));
         }
     }
 
     /// Its results in the form that all tools share; a job that sums others only where those are not told.
-    pub(crate) fn readings(&self) -> Vec<Reading> {
-        let of_job = |job: &Job| -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<ToolResult> {
+        let of_job = |job: &Job| -> Vec<ToolResult> {
             job.directions.iter().map(|direction| self.reading(job, direction)).collect()
         };
         let parts = self.jobs.iter().any(|job| !job.aggregate);
         self.jobs.iter().filter(|job| !(parts && job.aggregate)).flat_map(of_job).collect()
     }
 
-    fn reading(&self, job: &Job, direction: &Direction) -> Reading {
+    fn reading(&self, job: &Job, direction: &Direction) -> ToolResult {
         let asked = self.asked_of(job);
         let workload = Workload {
             rw: asked.and_then(|asked| asked.rw.clone()),
@@ -249,7 +249,7 @@ impl Fio {
             name: (!job.name.is_empty()).then(|| job.name.clone()),
         };
         let issued = job.issued.and_then(|issued| issued.total[index_of(direction.way)]);
-        Reading {
+        ToolResult {
             iops: direction.iops,
             bytes_per_second: direction.bandwidth.or(direction.bandwidth_decimal),
             ios: direction.ios.or(issued),
@@ -269,37 +269,37 @@ impl Fio {
                 .collect(),
             settings: settings::settings(job),
             failed: job.failure(),
-            ..Reading::new(direction.line, workload, direction.way)
+            ..ToolResult::new(direction.line, workload, direction.way)
         }
     }
 }
 
 /// `bsrange=4096-65536` where the size of an I/O varies.
-fn range(asked: &Asked, way: Way) -> Option<String> {
+fn range(asked: &FioJobLine, way: ResultDirection) -> Option<String> {
     let (least, most) = asked.bs[index_of(way)].filter(|(least, most)| least != most)?;
     Some(format!("bsrange={least}-{most}"))
 }
 
-fn of_ms(figure: Option<Figure>) -> Option<Figure> {
+fn of_ms(figure: Option<PrintedNumber>) -> Option<PrintedNumber> {
     figure.map(|figure| figure.scaled(1e6))
 }
 
-type Say<'a> = dyn FnMut(Metric, Unit, &[Option<Figure>]) + 'a;
+type Say<'a> = dyn FnMut(Metric, NumberUnit, &[Option<PrintedNumber>]) + 'a;
 
 impl Job {
     fn figures(&self, say: &mut Say) {
-        say(Metric::Other, Unit::Things, &[self.error]);
+        say(Metric::Other, NumberUnit::Things, &[self.error]);
         self.directions.iter().for_each(|direction| direction.figures(say));
         if let Some(cpu) = &self.cpu {
-            say(Metric::Cpu, Unit::Percent, &[Some(cpu.user), Some(cpu.system)]);
+            say(Metric::Cpu, NumberUnit::Percent, &[Some(cpu.user), Some(cpu.system)]);
         }
         if let Some(issued) = &self.issued {
             // JSON prints what was issued once: it stands in the direction, too.
-            let told = |figure: &Option<Figure>| self.directions.iter().any(|one| one.ios == *figure);
+            let told = |figure: &Option<PrintedNumber>| self.directions.iter().any(|one| one.ios == *figure);
             let total = issued.total.map(|figure| figure.filter(|_| !told(&figure)));
             [total, issued.short, issued.dropped]
                 .iter()
-                .for_each(|all| say(Metric::Issued, Unit::Things, all));
+                .for_each(|all| say(Metric::Issued, NumberUnit::Things, all));
         }
     }
 
@@ -316,26 +316,26 @@ impl Job {
 }
 
 impl Direction {
-    pub(crate) fn new(way: Way, line: usize) -> Direction {
+    pub(crate) fn new(way: ResultDirection, line: usize) -> Direction {
         Direction { way, line, ..Direction::default() }
     }
 
     fn figures(&self, say: &mut Say) {
-        say(Metric::Iops, Unit::PerSecond, &[self.iops]);
-        say(Metric::Bandwidth, Unit::BytesPerSecond, &[self.bandwidth, self.bandwidth_decimal]);
-        say(Metric::Total, Unit::Bytes, &[self.io, self.io_decimal]);
-        say(Metric::Runtime, Unit::Nanoseconds, &[of_ms(self.runtime_ms)]);
-        say(Metric::Issued, Unit::Things, &[self.ios]);
+        say(Metric::Iops, NumberUnit::PerSecond, &[self.iops]);
+        say(Metric::Bandwidth, NumberUnit::BytesPerSecond, &[self.bandwidth, self.bandwidth_decimal]);
+        say(Metric::Total, NumberUnit::Bytes, &[self.io, self.io_decimal]);
+        say(Metric::Runtime, NumberUnit::Nanoseconds, &[of_ms(self.runtime_ms)]);
+        say(Metric::Issued, NumberUnit::Things, &[self.ios]);
         for (metric, latency) in [
             (Metric::SubmissionLatency, self.slat),
             (Metric::CompletionLatency, self.clat),
             (Metric::Latency, self.lat),
         ] {
             let all = latency.map(|one| [one.min, one.max, one.mean, one.deviation].map(Some));
-            say(metric, Unit::Nanoseconds, &all.unwrap_or_default());
+            say(metric, NumberUnit::Nanoseconds, &all.unwrap_or_default());
         }
         for (_, figure) in self.percentiles.iter().flat_map(|found| &found.points) {
-            say(Metric::Percentile, Unit::Nanoseconds, &[Some(*figure)]);
+            say(Metric::Percentile, NumberUnit::Nanoseconds, &[Some(*figure)]);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! (Read from fio's sources 2.2.10, 2.21, 3.7, 3.25, 3.26 and 3.33; held against fio 3.33 by runs.)
 
 use super::Version;
-use crate::number::{Figure, Interval, leading};
+use crate::number::{Interval, PrintedNumber, leading};
 
 /// How the digits behind the point come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ fn length(number: u64) -> usize {
 
 /// What a printed number may mean beside its digits where its carry was lost: `25.0k` is also printed of 25,950 to 25,999.
 /// `None` where its digits or the version rule that out.
-pub(crate) fn carried(printed: &str, figure: &Figure, era: Era) -> Option<Interval> {
+pub(crate) fn carried(printed: &str, figure: &PrintedNumber, era: Era) -> Option<Interval> {
     let (digits, _, decimals) = leading(&point(printed))?;
     if era != Era::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
         return None;
@@ -90,7 +90,11 @@ mod tests {
     fn what_lost_its_carry_is_told_by_its_zeros() {
         let meant = |printed: &str, era| {
             let (value, _, decimals) = leading(printed).unwrap();
-            carried(printed, &crate::number::rounded(crate::page::Spot::default(), value, decimals, 1e3), era)
+            carried(
+                printed,
+                &crate::number::rounded(crate::page::TextSpan::default(), value, decimals, 1e3),
+                era,
+            )
         };
         let of = meant("25.0k", Era::LostCarry).unwrap();
         assert!(of.has(25_991.0) && !of.has(25_900.0) && !of.has(26_001.0));

@@ -1,9 +1,9 @@
 //! What one run printed before it ended: `--status-interval` and SIGUSR1 have fio print all that it counted so far, each time
 //! like the output of a run. Only the last of them is a result; the others are no runs of their own.
 
-use super::{Direction, Fio, Form, Job};
-use crate::import::{Output, Said};
-use crate::number::Figure;
+use super::{Direction, Fio, FioForm, Job};
+use crate::import::{ToolOutput, ToolReport};
+use crate::number::PrintedNumber;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
@@ -16,20 +16,20 @@ const RISE_MS: f64 = 500.0;
 
 /// Of each output of a page, in their order, whether a later one of the same run has all that it has and more. Nothing is said
 /// where an output does not tell when it was printed.
-pub fn superseded(outputs: &[Output]) -> Vec<bool> {
+pub fn superseded(outputs: &[ToolOutput]) -> Vec<bool> {
     followers(outputs).iter().map(Option::is_some).collect()
 }
 
-pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
+pub(crate) fn followers(outputs: &[ToolOutput]) -> Vec<Option<usize>> {
     let mut followers = vec![None; outputs.len()];
     // Of `--output-format=normal,json` each form goes on by itself.
     let mut last: [Option<(usize, &Fio)>; 2] = [None, None];
     for (at, output) in outputs.iter().enumerate() {
-        let Said::Fio(fio) = &output.said else { continue };
+        let ToolReport::Fio(fio) = &output.said else { continue };
         let form = match fio.form {
-            Form::Text => 0,
-            Form::Json => 1,
-            Form::Terse | Form::Excerpt => continue,
+            FioForm::Text => 0,
+            FioForm::Json => 1,
+            FioForm::Terse | FioForm::Excerpt => continue,
         };
         if let Some((before, _)) = last[form].replace((at, fio)).filter(|(_, before)| goes_on(before, fio)) {
             followers[before] = Some(at);
@@ -40,7 +40,7 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
 
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
-    let anew = later.form == Form::Text && later.started;
+    let anew = later.form == FioForm::Text && later.started;
     !anew
         && !unlike(before.version, later.version)
         && before.jobs.len() == later.jobs.len()
@@ -79,7 +79,7 @@ fn goes_up(before: &Direction, later: &Direction) -> bool {
 }
 
 /// Whether figures may be no less than those before them, by the digits that are printed.
-fn rise(before: &[Option<Figure>], later: &[Option<Figure>]) -> bool {
+fn rise(before: &[Option<PrintedNumber>], later: &[Option<PrintedNumber>]) -> bool {
     let pairs = before.iter().zip(later).filter_map(|(before, later)| before.zip(*later));
     pairs.into_iter().all(|(before, later)| before.low <= later.high)
 }

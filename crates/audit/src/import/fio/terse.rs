@@ -1,11 +1,11 @@
 //! fio's terse output (`--minimal`): a line of values for each job, versions 2 to 5, also the short second version of fio 1.x.
 //! Latencies are in microseconds, bytes in KiB; what is whole is cut off.
 
-use super::{Cpu, Direction, Fio, Form, Job, Latency, Percentiles, Version};
-use crate::import::cut::Line;
-use crate::import::{Format, Found, Said, Way};
-use crate::number::Figure;
-use crate::page::Page;
+use super::{Direction, Fio, FioCpu, FioForm, FioLatency, Job, Percentiles, Version};
+use crate::import::cut::UnnumberedLine;
+use crate::import::{Format, ImportedOutputs, ResultDirection, ToolReport};
+use crate::number::PrintedNumber;
+use crate::page::AuditedPage;
 use std::str::Split;
 
 pub(crate) const FORMAT: Format =
@@ -22,14 +22,18 @@ fn begins(line: &str) -> bool {
         && line.bytes().filter(|byte| *byte == b';').count() >= 8
 }
 
-fn read(page: &Page, first: usize) -> Option<Found> {
-    let mut fio = Fio { form: Form::Terse, ..Fio::default() };
+fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
+    let mut fio = Fio { form: FioForm::Terse, ..Fio::default() };
     let (mut unread, mut at) = (Vec::new(), first);
     while at < page.len() && begins(page.bare(at).0) {
-        let line = Line::of(page, at);
+        let line = UnnumberedLine::of(page, at);
         let own = line.text.split(';').nth(1).and_then(|word| Version::read(word.strip_prefix("fio-")?));
         // Old versions leave out the last way, others report all as one, fio 1.x tells less of each.
-        let ways = [&[Way::Read, Way::Write, Way::Trim][..], &[Way::Read, Way::Write], &[Way::Both]];
+        let ways = [
+            &[ResultDirection::Read, ResultDirection::Write, ResultDirection::Trim][..],
+            &[ResultDirection::Read, ResultDirection::Write],
+            &[ResultDirection::Both],
+        ];
         let mut layouts = ways.into_iter().flat_map(|ways| [(ways, true), (ways, false)]);
         let job = layouts.find_map(|(ways, rich)| job(line, at, ways, rich));
         match job {
@@ -46,11 +50,11 @@ fn read(page: &Page, first: usize) -> Option<Found> {
         }
         at += 1;
     }
-    (at > first).then(|| Found { said: Said::Fio(Box::new(fio)), end: at, unread })
+    (at > first).then(|| ImportedOutputs { said: ToolReport::Fio(Box::new(fio)), end: at, unread })
 }
 
 /// A job, where every value that must be a share is one.
-fn job(line: Line, at: usize, ways: &[Way], rich: bool) -> Option<Job> {
+fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) -> Option<Job> {
     let mut values = Values { line, rest: line.text.split(';') };
     let version = values.text();
     if version != "2" {
@@ -63,7 +67,7 @@ fn job(line: Line, at: usize, ways: &[Way], rich: bool) -> Option<Job> {
     }
     job.directions
         .retain(|one| [one.io, one.bandwidth, one.iops].into_iter().flatten().any(|one| one.value > 0.0));
-    job.cpu = Some(Cpu { user: values.share()?, system: values.share()?, switches: values.count() });
+    job.cpu = Some(FioCpu { user: values.share()?, system: values.share()?, switches: values.count() });
     let _faults = (values.text(), values.text());
     // Depths and latency buckets.
     (0..7 + 22).try_for_each(|_| values.share().map(drop))?;
@@ -71,7 +75,7 @@ fn job(line: Line, at: usize, ways: &[Way], rich: bool) -> Option<Job> {
 }
 
 struct Values<'p> {
-    line: Line<'p>,
+    line: UnnumberedLine<'p>,
     rest: Split<'p, char>,
 }
 
@@ -80,39 +84,41 @@ impl<'p> Values<'p> {
         self.rest.next().unwrap_or("")
     }
 
-    fn count(&mut self) -> Option<Figure> {
+    fn count(&mut self) -> Option<PrintedNumber> {
         let text = self.text();
         self.line.count(text)
     }
 
     /// Decimals are rounded, of a whole number the rest is cut off.
-    fn cut(&self, text: &'p str, unit: f64) -> Option<Figure> {
-        let count =
-            self.line.count(text).map(|count| Figure { high: count.value + 1.0, ..count }.scaled(unit));
+    fn cut(&self, text: &'p str, unit: f64) -> Option<PrintedNumber> {
+        let count = self
+            .line
+            .count(text)
+            .map(|count| PrintedNumber { high: count.value + 1.0, ..count }.scaled(unit));
         count.or_else(|| self.line.figure(text, unit))
     }
 
-    fn figure(&mut self, unit: f64) -> Option<Figure> {
+    fn figure(&mut self, unit: f64) -> Option<PrintedNumber> {
         let text = self.text();
         self.cut(text, unit)
     }
 
-    fn share(&mut self) -> Option<Figure> {
+    fn share(&mut self) -> Option<PrintedNumber> {
         let text = self.text().strip_suffix('%')?;
         self.line.figure(text, 1.0)
     }
 
-    fn figures<const N: usize>(&mut self, unit: f64) -> [Option<Figure>; N] {
+    fn figures<const N: usize>(&mut self, unit: f64) -> [Option<PrintedNumber>; N] {
         [(); N].map(|()| self.figure(unit))
     }
 
-    fn latency(&mut self) -> Option<Latency> {
+    fn latency(&mut self) -> Option<FioLatency> {
         let [min, max, mean, deviation] = told(self.figures(US))?;
-        Some(Latency { min, max, mean, deviation })
+        Some(FioLatency { min, max, mean, deviation })
     }
 
     /// `99.000000%=1286`; what was not asked is `0%=0`.
-    fn point(&mut self) -> Option<Option<(f64, Figure)>> {
+    fn point(&mut self) -> Option<Option<(f64, PrintedNumber)>> {
         let (percent, value) = self.text().split_once("%=")?;
         Some(percent.parse().ok().filter(|percent| *percent > 0.0).zip(self.cut(value, US)))
     }
@@ -127,7 +133,7 @@ impl<'p> Values<'p> {
         let points = (0..if rich { 20 } else { 0 }).map(|_| self.point()).collect::<Option<Vec<_>>>()?;
         made.lat = self.latency();
         let of = if made.clat.is_some() { "clat" } else { "lat" };
-        let points: Vec<(f64, Figure)> = points.into_iter().flatten().collect();
+        let points: Vec<(f64, PrintedNumber)> = points.into_iter().flatten().collect();
         let some = !points.is_empty() && (made.clat.is_some() || made.lat.is_some());
         made.percentiles = some.then_some(Percentiles { of, points });
         // Samples of the bandwidth, with a share between them, and of the IOPS.
@@ -139,7 +145,7 @@ impl<'p> Values<'p> {
 }
 
 /// Least, most, mean and deviation, where there was anything.
-fn told(all: [Option<Figure>; 4]) -> Option<[Figure; 4]> {
+fn told(all: [Option<PrintedNumber>; 4]) -> Option<[PrintedNumber; 4]> {
     let [min, max, mean, deviation] = all;
     Some([min?, max?, mean?, deviation?]).filter(|all| all[..3].iter().any(|one| one.value > 0.0))
 }

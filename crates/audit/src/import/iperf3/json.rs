@@ -1,49 +1,49 @@
 //! iperf3's JSON, 3.0 to 3.17.
 
-use super::{End, Iperf3, ROLES, Row, Stream, Test};
-use crate::import::Said;
+use super::{End, Iperf3, IperfRow, ROLES, Stream, Test};
+use crate::import::ToolReport;
 use crate::import::json_formats::JsonFormat;
-use crate::import::printed::Printed;
-use crate::json::{Node, Value};
+use crate::import::printed::PrintedFigures;
+use crate::json::{JsonNode, JsonValue};
 
 pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "iperf3 JSON",
     example: include_str!("../../../fixtures/iperf3/tcp.json"),
     knows: |node| {
-        let version = node.at(&["start", "version"]).and_then(Node::text);
+        let version = node.at(&["start", "version"]).and_then(JsonNode::text);
         version.is_some_and(|version| version.starts_with("iperf"))
     },
     read: |page, node, _| {
         let line = page.spot(node.bytes.clone()).index();
         let test = Test { line, ..Test::default() };
-        let mut reader = Reader { printed: Printed::new(page, line), test, server: false };
+        let mut reader = IperfJsonReader { printed: PrintedFigures::new(page, line), test, server: false };
         reader.start(node.get("start"));
-        for interval in node.get("intervals").map_or(&[][..], Node::elements) {
+        for interval in node.get("intervals").map_or(&[][..], JsonNode::elements) {
             reader.rows(interval, false);
         }
         node.get("end").into_iter().for_each(|end| reader.rows(end, true));
         let mut test = reader.test;
-        test.failed = node.get("error").and_then(Node::text).map(str::to_owned);
+        test.failed = node.get("error").and_then(JsonNode::text).map(str::to_owned);
         if !test.bidirectional {
             test.intervals.iter_mut().chain(&mut test.ends).for_each(|row| row.role = None);
         }
-        Some(Said::Iperf3(Box::new(Iperf3 { tests: vec![test] })))
+        Some(ToolReport::Iperf3(Box::new(Iperf3 { tests: vec![test] })))
     },
 };
 
-struct Reader<'p> {
-    printed: Printed<'p>,
+struct IperfJsonReader<'p> {
+    printed: PrintedFigures<'p>,
     test: Test,
     server: bool,
 }
 
-impl Reader<'_> {
-    fn start(&mut self, node: Option<&Node>) {
+impl IperfJsonReader<'_> {
+    fn start(&mut self, node: Option<&JsonNode>) {
         let Some(node) = node else { return };
-        let version = node.get("version").and_then(Node::text);
+        let version = node.get("version").and_then(JsonNode::text);
         self.test.version = version.map(|text| text.trim_start_matches("iperf").trim().to_owned());
         self.server = node.get("accepted_connection").is_some();
-        let whole = |key: &str| node.at(&["test_start", key]).and_then(Node::whole);
+        let whole = |key: &str| node.at(&["test_start", key]).and_then(JsonNode::whole);
         self.test.bidirectional = whole("bidir").is_some_and(|both| both != 0);
         self.test.streams = whole("num_streams");
         let connection = node.get("connected").and_then(|all| all.elements().first());
@@ -52,9 +52,9 @@ impl Reader<'_> {
         self.test.ports = ports.map(|[one, other]| [one.min(other), one.max(other)]);
     }
 
-    fn rows(&mut self, node: &Node, ended: bool) {
-        let mut told: Vec<(&str, &Node, bool)> = Vec::new();
-        for stream in node.get("streams").map_or(&[][..], Node::elements) {
+    fn rows(&mut self, node: &JsonNode, ended: bool) {
+        let mut told: Vec<(&str, &JsonNode, bool)> = Vec::new();
+        for stream in node.get("streams").map_or(&[][..], JsonNode::elements) {
             match ended {
                 true => told.extend(stream.members().iter().map(|(key, told)| (*key, told, false))),
                 false => told.push(("", stream, false)),
@@ -76,10 +76,11 @@ impl Reader<'_> {
         }
     }
 
-    fn row(&mut self, node: &Node, end: Option<End>, sum: bool) -> Option<Row> {
+    fn row(&mut self, node: &JsonNode, end: Option<End>, sum: bool) -> Option<IperfRow> {
         let stream = if sum { Stream::Sum } else { Stream::One(node.get("socket")?.whole()?) };
-        let mut row = Row { line: self.printed.line(node.bytes.start), stream, end, ..Row::default() };
-        let truth = |key: &str| node.get(key).map(|node| node.value == Value::Truth(true));
+        let mut row =
+            IperfRow { line: self.printed.line(node.bytes.start), stream, end, ..IperfRow::default() };
+        let truth = |key: &str| node.get(key).map(|node| node.value == JsonValue::Truth(true));
         row.role = truth("sender").map(|sends| ROLES[2 * usize::from(self.server) + usize::from(!sends)]);
         row.omitted = truth("omitted") == Some(true);
         let exact = |key: &str| self.printed.exact(node.get(key), 1.0);

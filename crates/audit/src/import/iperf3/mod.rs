@@ -5,10 +5,10 @@ pub mod json;
 pub mod text;
 
 use super::cut::other;
-use super::workload::{Reading, Way, Workload};
-use super::{Other, Told};
+use super::workload::{ResultDirection, ToolResult, Workload};
+use super::{Other, OutputFigure};
 use crate::claim::Metric;
-use crate::number::{Figure, Unit};
+use crate::number::{NumberUnit, PrintedNumber};
 
 /// An output: of several processes at once, one test each.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +30,8 @@ pub struct Test {
     /// The ports of its first connection, the lower first: the same at both ends.
     pub(crate) ports: Option<[u64; 2]>,
     pub(crate) failed: Option<String>,
-    pub(crate) intervals: Vec<Row>,
-    pub(crate) ends: Vec<Row>,
+    pub(crate) intervals: Vec<IperfRow>,
+    pub(crate) ends: Vec<IperfRow>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,36 +51,36 @@ pub(crate) enum End {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct IperfRow {
     pub(crate) line: usize,
     pub(crate) stream: Stream,
     pub(crate) role: Option<&'static str>,
     /// Who counted; `None` of intervals.
     pub(crate) end: Option<End>,
-    pub(crate) time: [Option<Figure>; 2],
-    pub(crate) bytes: Option<Figure>,
-    pub(crate) rate: Option<Figure>,
-    pub(crate) retransmits: Option<Figure>,
-    pub(crate) jitter_ms: Option<Figure>,
-    pub(crate) datagrams: Option<Figure>,
-    pub(crate) lost_share: Option<Figure>,
+    pub(crate) time: [Option<PrintedNumber>; 2],
+    pub(crate) bytes: Option<PrintedNumber>,
+    pub(crate) rate: Option<PrintedNumber>,
+    pub(crate) retransmits: Option<PrintedNumber>,
+    pub(crate) jitter_ms: Option<PrintedNumber>,
+    pub(crate) datagrams: Option<PrintedNumber>,
+    pub(crate) lost_share: Option<PrintedNumber>,
     /// Whether it is of the time that is left out.
     pub(crate) omitted: bool,
 }
 
-impl Row {
-    fn figures(&self, tell: &mut dyn FnMut(Told)) {
+impl IperfRow {
+    fn figures(&self, tell: &mut dyn FnMut(OutputFigure)) {
         let metric = |of_end| if self.end.is_some() { of_end } else { Metric::Interval };
-        let nanoseconds = |time: Option<Figure>, scale| time.map(|time| time.scaled(scale));
+        let nanoseconds = |time: Option<PrintedNumber>, scale| time.map(|time| time.scaled(scale));
         for (metric, unit, figure) in [
-            (Metric::Runtime, Unit::Nanoseconds, nanoseconds(self.time[0], 1e9)),
-            (Metric::Runtime, Unit::Nanoseconds, nanoseconds(self.time[1], 1e9)),
-            (metric(Metric::Total), Unit::Bytes, self.bytes),
-            (metric(Metric::Bandwidth), Unit::BitsPerSecond, self.rate),
-            (metric(Metric::Retransmits), Unit::Things, self.retransmits),
-            (Metric::Latency, Unit::Nanoseconds, nanoseconds(self.jitter_ms, 1e6)),
-            (metric(Metric::Issued), Unit::Things, self.datagrams),
-            (Metric::Ratio, Unit::Percent, self.lost_share),
+            (Metric::Runtime, NumberUnit::Nanoseconds, nanoseconds(self.time[0], 1e9)),
+            (Metric::Runtime, NumberUnit::Nanoseconds, nanoseconds(self.time[1], 1e9)),
+            (metric(Metric::Total), NumberUnit::Bytes, self.bytes),
+            (metric(Metric::Bandwidth), NumberUnit::BitsPerSecond, self.rate),
+            (metric(Metric::Retransmits), NumberUnit::Things, self.retransmits),
+            (Metric::Latency, NumberUnit::Nanoseconds, nanoseconds(self.jitter_ms, 1e6)),
+            (metric(Metric::Issued), NumberUnit::Things, self.datagrams),
+            (Metric::Ratio, NumberUnit::Percent, self.lost_share),
         ] {
             figure.into_iter().for_each(|figure| tell((metric, unit, figure)));
         }
@@ -90,7 +90,7 @@ impl Row {
 impl Test {
     /// What came of it each way: of the sum where there is one, else of the only stream; as the receiver counted it where
     /// that is told.
-    pub(crate) fn results(&self) -> Vec<&Row> {
+    pub(crate) fn results(&self) -> Vec<&IperfRow> {
         let mut roles: Vec<Option<&'static str>> = Vec::new();
         for row in &self.ends {
             if !roles.contains(&row.role) {
@@ -100,7 +100,7 @@ impl Test {
         roles.into_iter().filter_map(|role| self.result(role)).collect()
     }
 
-    fn result(&self, role: Option<&'static str>) -> Option<&Row> {
+    fn result(&self, role: Option<&'static str>) -> Option<&IperfRow> {
         let of_role = || self.ends.iter().filter(move |row| row.role == role);
         let sums = of_role().any(|row| row.stream == Stream::Sum);
         let first = of_role().next()?.stream;
@@ -112,7 +112,7 @@ impl Test {
         received.or_else(|| rows.next())
     }
 
-    fn reading(&self, row: &Row) -> Reading {
+    fn reading(&self, row: &IperfRow) -> ToolResult {
         let workload = Workload {
             numjobs: self.streams,
             runtime_s: row.time[1].map(|time| time.value),
@@ -125,8 +125,9 @@ impl Test {
             None => "throughput",
         };
         // Beside what was received stands who sent it.
-        let same =
-            |other: &&Row| (other.role, other.stream, other.end) == (row.role, row.stream, Some(End::Sender));
+        let same = |other: &&IperfRow| {
+            (other.role, other.stream, other.end) == (row.role, row.stream, Some(End::Sender))
+        };
         let resent = row.retransmits.or_else(|| self.ends.iter().find(same)?.retransmits);
         let told = [
             (name, "bit/s", true, row.rate),
@@ -134,29 +135,29 @@ impl Test {
             ("jitter", "ms", false, row.jitter_ms),
             ("lost datagrams", "%", false, row.lost_share),
         ];
-        let made = |(name, unit, more, figure): (&str, &str, bool, Option<Figure>)| {
+        let made = |(name, unit, more, figure): (&str, &str, bool, Option<PrintedNumber>)| {
             Some(other(name, unit, more, figure?))
         };
         let others: Vec<Other> = told.into_iter().filter_map(made).collect();
-        Reading {
+        ToolResult {
             bytes: row.bytes,
             others,
             failed: self.failed.clone(),
             run: self.ports.map(|[low, high]| format!("iperf3 {low} {high}")),
-            ..Reading::new(row.line, workload, Way::Both)
+            ..ToolResult::new(row.line, workload, ResultDirection::Both)
         }
     }
 }
 
 impl Iperf3 {
-    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(OutputFigure)) {
         let rows = self.tests.iter().flat_map(|test| test.intervals.iter().chain(&test.ends));
         rows.for_each(|row| row.figures(tell));
     }
 
-    pub(crate) fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<ToolResult> {
         let of_test =
-            |test: &Test| -> Vec<Reading> { test.results().iter().map(|row| test.reading(row)).collect() };
+            |test: &Test| -> Vec<ToolResult> { test.results().iter().map(|row| test.reading(row)).collect() };
         self.tests.iter().flat_map(of_test).collect()
     }
 }

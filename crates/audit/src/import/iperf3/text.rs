@@ -1,11 +1,11 @@
 //! iperf3's normal text, 3.0 to 3.17, of client and server: whole or only its rows, of one process or of several whose lines
 //! begin with who printed them.
 
-use super::{End, Iperf3, ROLES, Row, Stream, Test};
-use crate::import::cut::{Line, exact};
-use crate::import::{Format, Found, Said};
-use crate::number::{Figure, leading};
-use crate::page::{Page, Unread};
+use super::{End, Iperf3, IperfRow, ROLES, Stream, Test};
+use crate::import::cut::{UnnumberedLine, exact};
+use crate::import::{Format, ImportedOutputs, ToolReport};
+use crate::number::{PrintedNumber, leading};
+use crate::page::{AuditedPage, Unread};
 
 pub(crate) const FORMAT: Format = Format {
     name: "iperf3 text",
@@ -45,38 +45,38 @@ const SOON: usize = 64;
 /// Blank lines that an output may have between its lines.
 const BLANKS: usize = 2;
 
-fn read(page: &Page, line: usize) -> Option<Found> {
-    let mut reader = Reader { page, tests: Vec::new(), unread: Vec::new(), told: false };
+fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
+    let mut reader = IperfTextReader { page, tests: Vec::new(), unread: Vec::new(), told: false };
     let (mut at, mut end) = (line, line);
     while at < page.len() && at <= end + BLANKS && (reader.told || at - line < SOON) {
         let Some(taken) = reader.line(at) else { break };
         at += 1;
-        end = if taken == Taken::Aside { end } else { at };
-        if taken == Taken::Last && reader.tests.iter().all(|test| test.speaker.is_none()) {
+        end = if taken == LineOutcome::Aside { end } else { at };
+        if taken == LineOutcome::Last && reader.tests.iter().all(|test| test.speaker.is_none()) {
             break;
         }
     }
     reader.tests.retain(|test| !test.intervals.is_empty() || !test.ends.is_empty());
-    let said = Said::Iperf3(Box::new(Iperf3 { tests: reader.tests }));
-    reader.told.then_some(Found { said, end: end.max(line + 1), unread: reader.unread })
+    let said = ToolReport::Iperf3(Box::new(Iperf3 { tests: reader.tests }));
+    reader.told.then_some(ImportedOutputs { said, end: end.max(line + 1), unread: reader.unread })
 }
 
 /// What became of a line: one of the output, one that does not hold it together, the last.
 #[derive(PartialEq)]
-enum Taken {
+enum LineOutcome {
     Line,
     Aside,
     Last,
 }
 
-struct Reader<'p> {
-    page: &'p Page,
+struct IperfTextReader<'p> {
+    page: &'p AuditedPage,
     tests: Vec<Test>,
     unread: Vec<Unread>,
     told: bool,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> IperfTextReader<'p> {
     /// Who printed a line, where several did.
     fn speaker(&self, line: usize) -> Option<&'p str> {
         let name = self.page.line(line)[..self.page.bare(line).1].trim().trim_end_matches(':');
@@ -96,7 +96,7 @@ impl<'p> Reader<'p> {
     }
 
     /// Takes a line in; `None` of one that is not of the output.
-    fn line(&mut self, at: usize) -> Option<Taken> {
+    fn line(&mut self, at: usize) -> Option<LineOutcome> {
         let begun = |test: &Test| !test.ends.is_empty() || !test.intervals.is_empty();
         let bare = self.page.bare(at).0;
         let text = bare.trim();
@@ -111,15 +111,15 @@ impl<'p> Reader<'p> {
             }
             self.test(at, begun);
             // A server that listens again is of the next test.
-            return Some(if text.starts_with("Server") { Taken::Aside } else { Taken::Line });
+            return Some(if text.starts_with("Server") { LineOutcome::Aside } else { LineOutcome::Line });
         } else if text == "iperf Done." {
             // Both ways there are two connections a stream.
             let test = self.test(at, |_| false);
             let both = if test.bidirectional { 2 } else { 1 };
             test.streams = test.streams.map(|streams| streams / both);
-            return Some(Taken::Last);
+            return Some(LineOutcome::Last);
         } else if text.is_empty() {
-            return Some(Taken::Aside);
+            return Some(LineOutcome::Aside);
         } else if let Some(error) =
             text.strip_prefix("iperf3: error - ").or(text.strip_prefix("iperf3: interrupt - "))
         {
@@ -127,12 +127,12 @@ impl<'p> Reader<'p> {
         } else if !begins_with(text, KNOWN) {
             // Behind its version it names the machine.
             let last = self.tests.last().filter(|_| text.starts_with("Linux "))?;
-            return (last.version.is_some() && !begun(last)).then_some(Taken::Line);
+            return (last.version.is_some() && !begun(last)).then_some(LineOutcome::Line);
         }
-        Some(Taken::Line)
+        Some(LineOutcome::Line)
     }
 
-    fn bracketed(&mut self, at: usize, name: &str, behind: &str) -> Option<Taken> {
+    fn bracketed(&mut self, at: usize, name: &str, behind: &str) -> Option<LineOutcome> {
         let ended = |test: &Test| !test.ends.is_empty();
         if name == "ID" {
             behind.contains("Interval").then_some(())?;
@@ -141,7 +141,7 @@ impl<'p> Reader<'p> {
             if behind.contains("Datagrams") || behind.contains("Retr") {
                 test.udp = Some(behind.contains("Datagrams"));
             }
-            return Some(Taken::Line);
+            return Some(LineOutcome::Line);
         }
         if behind.trim_start().starts_with("local ") {
             let test = self.test(at, ended);
@@ -151,15 +151,17 @@ impl<'p> Reader<'p> {
             if let ([Some(one), Some(other)], None) = (ports.collect::<Vec<_>>().as_slice(), test.ports) {
                 test.ports = Some([*one.min(other), *one.max(other)]);
             }
-            return Some(Taken::Line);
+            return Some(LineOutcome::Line);
         }
         let (page, speaker) = (self.page, self.speaker(at));
         let last = self.tests.iter().rev().find(|test| test.speaker.as_deref() == speaker);
         let unended = at + 1 == page.len() && !page.text().ends_with([' ', '\n']);
-        if let Some(row) = row(&Line::of(page, at), at, name, behind, last.and_then(|test| test.udp), unended)
+        if let Some(row) =
+            row(&UnnumberedLine::of(page, at), at, name, behind, last.and_then(|test| test.udp), unended)
         {
             self.told = true;
-            let same = |known: &Row| (known.stream, known.role, known.end) == (row.stream, row.role, row.end);
+            let same =
+                |known: &IperfRow| (known.stream, known.role, known.end) == (row.stream, row.role, row.end);
             match row.end.is_some() {
                 true => self.test(at, |test| test.ends.iter().any(same)).ends.push(row),
                 false => self.test(at, ended).intervals.push(row),
@@ -171,14 +173,21 @@ impl<'p> Reader<'p> {
             let signs = [" sec ", "datagrams", "statistics not available"];
             signs.iter().any(|sign| behind.contains(sign)).then_some(())?;
         }
-        Some(Taken::Line)
+        Some(LineOutcome::Line)
     }
 }
 
 /// Reads a row behind its bracket, where `unended` a number at its end may be the head of a longer one: `   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767 KBytes`.
-fn row(line: &Line, at: usize, name: &str, behind: &str, udp: Option<bool>, unended: bool) -> Option<Row> {
+fn row(
+    line: &UnnumberedLine,
+    at: usize,
+    name: &str,
+    behind: &str,
+    udp: Option<bool>,
+    unended: bool,
+) -> Option<IperfRow> {
     let stream = if name == "SUM" { Stream::Sum } else { Stream::One(name.parse().ok()?) };
-    let mut row = Row { line: at, stream, ..Row::default() };
+    let mut row = IperfRow { line: at, stream, ..IperfRow::default() };
     row.role = ROLES.into_iter().find(|role| behind.starts_with(*role));
     let whole: Vec<&str> = behind[row.role.map_or(0, str::len)..].split_ascii_whitespace().collect();
     // `0.00-10.00`, also with a space behind the dash.
@@ -211,7 +220,7 @@ fn row(line: &Line, at: usize, name: &str, behind: &str, udp: Option<bool>, unen
 }
 
 /// A word that is a number; a whole one is what it is.
-fn number(line: &Line, word: &str) -> Option<Figure> {
+fn number(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(word)?;
     let whole = decimals == 0 && !word.contains('e');
     let figure = if whole { exact(line.spot(word), value) } else { line.figure(word, 1.0)? };
@@ -219,7 +228,11 @@ fn number(line: &Line, word: &str) -> Option<Figure> {
 }
 
 /// A number with its unit. Printed numbers are rounded, those without decimals, too.
-fn amount(line: &Line, words: &mut &[&str], scale: impl Fn(&str) -> Option<f64>) -> Option<Figure> {
+fn amount(
+    line: &UnnumberedLine,
+    words: &mut &[&str],
+    scale: impl Fn(&str) -> Option<f64>,
+) -> Option<PrintedNumber> {
     let [number, unit, rest @ ..] = *words else { return None };
     let figure = line.figure(number, scale(unit)?)?;
     *words = rest;
@@ -244,10 +257,10 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
 }
 
 /// Shares are printed with two digits that count, without zeros behind them: `5` of 4.98, `0.013`.
-fn two_digits(share: Figure) -> Figure {
+fn two_digits(share: PrintedNumber) -> PrintedNumber {
     if share.low != share.high || share.value <= 0.0 {
         return share;
     }
     let half = if share.value < 10.0 { 0.05 } else { 0.5 };
-    Figure { low: share.value - half, high: share.value + half, ..share }
+    PrintedNumber { low: share.value - half, high: share.value + half, ..share }
 }

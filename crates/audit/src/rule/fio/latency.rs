@@ -1,11 +1,11 @@
 //! Latencies of one way: their parts, their order and their percentiles describe one distribution.
 
-use super::Run;
+use super::JobDirection;
 use crate::evidence::Sink;
 use crate::finding::{Finding, Severity};
-use crate::import::fio::{Latency, Percentiles};
-use crate::number::{Figure, Interval, show_ns as ms};
-use crate::rule::ledger::{Ledger, Named, named};
+use crate::import::fio::{FioLatency, Percentiles};
+use crate::number::{Interval, PrintedNumber, show_ns as ms};
+use crate::rule::ledger::{Ledger, NamedFigure, named};
 
 /// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
 const BUCKET: f64 = 0.03;
@@ -14,7 +14,7 @@ const BUCKET: f64 = 0.03;
 const SATURATED: f64 = 16.7e9;
 
 /// The percentiles of a way and the latency that they are of.
-fn described<'a>(run: &Run<'a>) -> Option<(&'a Percentiles, Option<&'a Latency>)> {
+fn described<'a>(run: &JobDirection<'a>) -> Option<(&'a Percentiles, Option<&'a FioLatency>)> {
     let percentiles = run.direction.percentiles.as_ref()?;
     let latency = match percentiles.of {
         "lat" => &run.direction.lat,
@@ -25,11 +25,11 @@ fn described<'a>(run: &Run<'a>) -> Option<(&'a Percentiles, Option<&'a Latency>)
 }
 
 /// No part of a latency is longer than the whole.
-fn part_above_whole(run: &Run, sink: &mut Sink) -> Option<()> {
+fn part_above_whole(run: &JobDirection, sink: &mut Sink) -> Option<()> {
     let (clat, lat) = (run.direction.clat?, run.direction.lat?);
     let pairs =
         [(clat.mean, lat.mean, "mean"), (clat.min, lat.min, "least"), (clat.max, lat.max, "greatest")];
-    let above = |(part, whole, _): &&(Figure, Figure, _)| {
+    let above = |(part, whole, _): &&(PrintedNumber, PrintedNumber, _)| {
         let Interval { low, .. } = part.interval();
         low > 1.02 * whole.interval().high + 1e3
     };
@@ -43,7 +43,7 @@ fn part_above_whole(run: &Run, sink: &mut Sink) -> Option<()> {
     Some(())
 }
 
-pub(super) fn parts(run: &Run, sink: &mut Sink) -> Option<()> {
+pub(super) fn parts(run: &JobDirection, sink: &mut Sink) -> Option<()> {
     if part_above_whole(run, sink).is_some() {
         return None;
     }
@@ -66,7 +66,7 @@ pub(super) fn parts(run: &Run, sink: &mut Sink) -> Option<()> {
 }
 
 /// Least, mean and most are in order, the deviation is no more than the range, and percentiles rise between least and most.
-pub(super) fn order(run: &Run, sink: &mut Sink) -> Option<()> {
+pub(super) fn order(run: &JobDirection, sink: &mut Sink) -> Option<()> {
     let (direction, mut ledger) = (run.direction, Ledger::new(run.page, "F9"));
     let latencies = [direction.slat, direction.clat, direction.lat].into_iter().flatten();
     for one in latencies {
@@ -78,8 +78,9 @@ pub(super) fn order(run: &Run, sink: &mut Sink) -> Option<()> {
         ledger.within(deviation, range, &[min, max], || "most - least".to_owned());
     }
     if let Some((percentiles, latency)) = described(run) {
-        let point = |figure: &Figure| named("a percentile", "", *figure);
-        let mut points: Vec<Named> = percentiles.points.iter().map(|(_, figure)| point(figure)).collect();
+        let point = |figure: &PrintedNumber| named("a percentile", "", *figure);
+        let mut points: Vec<NamedFigure> =
+            percentiles.points.iter().map(|(_, figure)| point(figure)).collect();
         ledger.rising(&points, 0.0);
         if let Some(latency) = latency.filter(|latency| latency.min.low <= SATURATED) {
             points.insert(0, named("the least", "", latency.min));

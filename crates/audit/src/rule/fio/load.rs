@@ -2,10 +2,10 @@
 
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
-use crate::import::Way;
-use crate::import::fio::{Asked, Direction, Fio, Job, MOST_JOBS};
-use crate::number::{Figure, Interval, show_ns};
-use crate::page::Page;
+use crate::import::ResultDirection;
+use crate::import::fio::{Direction, Fio, FioJobLine, Job, MOST_JOBS};
+use crate::number::{Interval, PrintedNumber, show_ns};
+use crate::page::AuditedPage;
 
 /// Engines of which one I/O a job is in flight, whatever iodepth says.
 const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
@@ -16,13 +16,13 @@ fn engine<'a>(fio: &'a Fio, job: &Job) -> Option<&'a str> {
 
 /// I/Os that a job may have in flight. Where several jobs of a job file report as one, each counts with its own
 /// depth; `None` where it is open how many of each ran.
-fn most_in_flight(page: &Page, fio: &Fio, job: &Job) -> Option<f64> {
-    let each = |asked: &Asked| -> Option<u64> {
+fn most_in_flight(page: &AuditedPage, fio: &Fio, job: &Job) -> Option<f64> {
+    let each = |asked: &FioJobLine| -> Option<u64> {
         let synchronous = asked.ioengine.as_deref().is_some_and(|engine| SYNCHRONOUS.contains(&engine));
         if synchronous { Some(1) } else { asked.iodepth }
     };
     let group = format!("(g={})", job.group.unwrap_or(0));
-    let mine: Vec<&Asked> =
+    let mine: Vec<&FioJobLine> =
         fio.asked.iter().filter(|asked| page.line(asked.line).contains(&group)).take(MOST_JOBS).collect();
     let blocks = fio.jobs.iter().filter(|other| other.group == job.group).count();
     let jobs = job.jobs?;
@@ -30,17 +30,17 @@ fn most_in_flight(page: &Page, fio: &Fio, job: &Job) -> Option<f64> {
         return Some(jobs as f64 * each(fio.asked_of(job)?)? as f64);
     }
     // `...` below a job stands for more jobs like it.
-    let is_many = |asked: &&Asked| page.bare(asked.line + 1).0.trim() == "...";
+    let is_many = |asked: &&FioJobLine| page.bare(asked.line + 1).0.trim() == "...";
     let many = mine.iter().filter(|asked| is_many(asked)).count();
     let rest = jobs.checked_sub((mine.len() - many) as u64)?;
-    let counts = |asked: &&Asked| if is_many(asked) { rest } else { 1 };
+    let counts = |asked: &&FioJobLine| if is_many(asked) { rest } else { 1 };
     let depths: Option<Vec<u64>> = mine.iter().map(|asked| each(asked)).collect();
     let total = mine.iter().zip(depths?).map(|(asked, depth)| counts(asked) as f64 * depth as f64).sum();
     (many <= 1 && (many == 1 || rest == 0)).then_some(total)
 }
 
 /// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
-pub(super) fn little(page: &Page, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+pub(super) fn little(page: &AuditedPage, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     let latency = |one: &Direction| one.lat.or(one.clat.filter(|_| one.slat.is_none()));
     let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
     let terms: Vec<Term> = terms.collect::<Option<_>>()?;
@@ -62,7 +62,7 @@ pub(super) fn little(page: &Page, fio: &Fio, job: &Job, sink: &mut Sink) -> Opti
 }
 
 /// IOPS and mean latency of a way.
-type Term = (Figure, Figure);
+type Term = (PrintedNumber, PrintedNumber);
 
 /// Whether all ways of a job went all the time: each rate is over the runtime of its way, and what reads back what was written
 /// (verify) does so in a part of it.
@@ -119,7 +119,7 @@ fn compares(evidence: &Evidence, fio: &Fio) -> bool {
     let load = |fio: &Fio| {
         let job = fio.jobs.first()?;
         let asked = fio.asked_of(job).map(|asked| (asked.rw.clone(), asked.bs));
-        Some((job.jobs, job.directions.iter().map(|one| one.way).collect::<Vec<Way>>(), asked))
+        Some((job.jobs, job.directions.iter().map(|one| one.way).collect::<Vec<ResultDirection>>(), asked))
     };
     let own = load(fio);
     !evidence.links.is_empty() && evidence.fio().filter(|other| load(other) == own).nth(1).is_some()

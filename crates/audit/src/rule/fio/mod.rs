@@ -6,11 +6,11 @@ mod load;
 mod rates;
 
 use crate::evidence::{Evidence, Sink};
-use crate::import::Way;
+use crate::import::ResultDirection;
 use crate::import::fio::num2str::{self, Era};
-use crate::import::fio::{Direction, Fio, Form, Job, index_of};
-use crate::number::{Figure, Interval};
-use crate::page::Page;
+use crate::import::fio::{Direction, Fio, FioForm, Job, index_of};
+use crate::number::{Interval, PrintedNumber};
+use crate::page::AuditedPage;
 
 /// F1 to F5, N2, N3, then latencies, loads and how runs went.
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
@@ -26,8 +26,8 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
 
 /// One way of a job with what it belongs to.
 #[derive(Clone, Copy)]
-struct Run<'a> {
-    page: &'a Page,
+struct JobDirection<'a> {
+    page: &'a AuditedPage,
     fio: &'a Fio,
     job: &'a Job,
     direction: &'a Direction,
@@ -37,39 +37,39 @@ struct Run<'a> {
 const MOST_CLIENTS: usize = 1000;
 
 /// Every way of every job of every output.
-fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
+fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
     let page = evidence.page;
     evidence.fio().flat_map(move |fio| {
         fio.jobs.iter().flat_map(move |job| {
-            job.directions.iter().map(move |direction| Run { page, fio, job, direction })
+            job.directions.iter().map(move |direction| JobDirection { page, fio, job, direction })
         })
     })
 }
 
 /// Looks at each of them; a look ends early where what it needs is not printed.
-fn each(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&Run, &mut Sink) -> Option<()>) {
+fn each(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&JobDirection, &mut Sink) -> Option<()>) {
     for run in runs(evidence) {
         let _ = look(&run, sink);
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> JobDirection<'a> {
     fn is_text(&self) -> bool {
-        self.fio.form == Form::Text
+        self.fio.form == FioForm::Text
     }
 
     /// Whether each I/O moved what was asked, as far as it is printed.
     fn is_whole(&self) -> bool {
         let at = index_of(self.direction.way);
-        let nothing = |figure: Option<Figure>| figure.is_none_or(|figure| figure.value == 0.0);
+        let nothing = |figure: Option<PrintedNumber>| figure.is_none_or(|figure| figure.value == 0.0);
         let issued = self.job.issued.unwrap_or_default();
         nothing(issued.short[at]) && nothing(issued.dropped[at]) && nothing(self.job.error)
     }
 
     /// I/Os of a job that ended well, where each of them moved what was asked.
-    fn issued(&self) -> Option<Figure> {
+    fn issued(&self) -> Option<PrintedNumber> {
         let issued = self.job.issued?.total[index_of(self.direction.way)];
-        issued.filter(|_| self.is_whole() && self.direction.way != Way::Both)
+        issued.filter(|_| self.is_whole() && self.direction.way != ResultDirection::Both)
     }
 
     /// Bytes of each I/O, where they are all of one size.
@@ -107,7 +107,7 @@ enum Agreement {
 }
 
 /// How a printed figure of a version of fio agrees with what it should be.
-fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Era) -> Agreement {
+fn agrees(page: &AuditedPage, figure: &PrintedNumber, recomputed: Interval, era: Era) -> Agreement {
     let meant =
         || num2str::carried(page.quote(figure.spot), figure, era).filter(|meant| meant.meets(recomputed));
     match figure.interval().meets(recomputed) {

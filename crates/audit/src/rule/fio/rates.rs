@@ -1,17 +1,18 @@
 //! Rates, bandwidths and totals of one way of a job: printed from the same counters, so they agree to the digit.
 
-use super::{Agreement, Run, agrees, as_printed, both, each, runs};
+use super::{Agreement, JobDirection, agrees, as_printed, both, each, runs};
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::Way;
+use crate::import::ResultDirection;
 use crate::import::fio::num2str::{self, Era};
-use crate::import::fio::{Fio, Form, MOST_JOBS, Status};
-use crate::number::{Figure, Interval};
-use crate::page::{Page, Spot};
+use crate::import::fio::{Fio, FioForm, MOST_JOBS, Status};
+use crate::number::{Interval, PrintedNumber};
+use crate::page::{AuditedPage, TextSpan};
 
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
-    let held =
-        |look: for<'a> fn(&Run<'a>) -> Option<Check<'a>>| runs(evidence).filter_map(move |run| look(&run));
+    let held = |look: for<'a> fn(&JobDirection<'a>) -> Option<RateCheck<'a>>| {
+        runs(evidence).filter_map(move |run| look(&run))
+    };
     held(issued_rate).for_each(|one| one.hold(sink));
     issued_bytes(evidence, sink);
     held(rate_times_size).for_each(|one| one.hold(sink));
@@ -30,7 +31,12 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// A lost carry as a finding; what is meant is corrected for later rules.
-fn lost_carry((page, fio): (&Page, &Fio), figure: &Figure, meant: Interval, sink: &mut Sink) -> Finding {
+fn lost_carry(
+    (page, fio): (&AuditedPage, &Fio),
+    figure: &PrintedNumber,
+    meant: Interval,
+    sink: &mut Sink,
+) -> Finding {
     let printed = page.quote(figure.spot);
     let sound = as_printed(printed, meant.middle());
     let version = fio.version.map_or("fio".to_owned(), |one| format!("fio {}.{}", one.major, one.minor));
@@ -45,18 +51,18 @@ fn lost_carry((page, fio): (&Page, &Fio), figure: &Figure, meant: Interval, sink
 }
 
 /// A figure against what others give for it.
-struct Check<'a> {
+struct RateCheck<'a> {
     rule: &'static str,
-    of: (&'a Page, &'a Fio),
-    figure: Figure,
+    of: (&'a AuditedPage, &'a Fio),
+    figure: PrintedNumber,
     recomputed: Interval,
     by: String,
-    operands: Vec<Spot>,
+    operands: Vec<TextSpan>,
     /// Whether something else bears the figure out.
     excused: bool,
 }
 
-impl Check<'_> {
+impl RateCheck<'_> {
     /// Blocks that were cut short, or counted twice, leave a total a little off.
     fn is_near(&self) -> bool {
         self.figure.interval().meets(self.recomputed.wider(0.02))
@@ -96,7 +102,12 @@ impl Check<'_> {
 }
 
 /// Whether a bandwidth is what was moved over the time: fio computes it of the bytes that it moved, whatever it issued.
-fn is_moved(of: (&Page, &Fio), io: &[Option<Figure>; 2], runtime_ms: f64, rate: &Figure) -> bool {
+fn is_moved(
+    of: (&AuditedPage, &Fio),
+    io: &[Option<PrintedNumber>; 2],
+    runtime_ms: f64,
+    rate: &PrintedNumber,
+) -> bool {
     let (page, era) = (of.0, Era::of(of.1.version));
     let over = |bytes: Interval| {
         // fio cuts the rate to a whole number of bytes, of KiB before 2.20.
@@ -110,29 +121,29 @@ fn is_moved(of: (&Page, &Fio), io: &[Option<Figure>; 2], runtime_ms: f64, rate: 
         .any(|io| over(io.interval()) || num2str::carried(page.quote(io.spot), io, era).is_some_and(over))
 }
 
-fn issued_rate<'a>(run: &Run<'a>) -> Option<Check<'a>> {
+fn issued_rate<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let (iops, issued, runtime) =
         (run.direction.iops.filter(|_| run.is_text())?, run.issued()?, run.runtime_ms()?);
     let rate = (1000.0 * issued.value / runtime).floor();
     let by = format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3);
     let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
     let (recomputed, excused) = (Interval::exact(rate), false);
-    Some(Check { rule: "F1", of: run.of(), figure: iops, recomputed, by, operands, excused })
+    Some(RateCheck { rule: "F1", of: run.of(), figure: iops, recomputed, by, operands, excused })
 }
 
-impl<'a> Run<'a> {
-    fn of(&self) -> (&'a Page, &'a Fio) {
+impl<'a> JobDirection<'a> {
+    fn of(&self) -> (&'a AuditedPage, &'a Fio) {
         (self.page, self.fio)
     }
 
-    fn io(&self) -> [Option<Figure>; 2] {
+    fn io(&self) -> [Option<PrintedNumber>; 2] {
         [self.direction.io, self.direction.io_decimal]
     }
 
     /// Bytes of all that a job issued: to a block of each job that may be shorter at the end of a file, and to what was in flight when a
     /// ramp ended, which is counted once.
     fn issued_bytes(&self) -> Option<Interval> {
-        let size = self.block_size().filter(|_| self.direction.way != Way::Trim)?;
+        let size = self.block_size().filter(|_| self.direction.way != ResultDirection::Trim)?;
         let (bytes, jobs) = (self.issued()?.value * size, self.job.jobs.unwrap_or(1) as f64);
         let most = bytes + size * self.most_in_flight();
         Some(Interval { low: (bytes - size * jobs).max(0.0), high: most })
@@ -141,31 +152,31 @@ impl<'a> Run<'a> {
 
 /// What a way of a job, or of a group of jobs, issued, with the bandwidths and totals that are printed of it.
 struct Issued<'a> {
-    of: (&'a Page, &'a Fio),
+    of: (&'a AuditedPage, &'a Fio),
     bytes: Interval,
     /// What was issued times its block size.
     product: f64,
     by: String,
     runtime_ms: f64,
-    rates: Vec<Figure>,
-    io: [Option<Figure>; 2],
-    operands: Vec<Spot>,
+    rates: Vec<PrintedNumber>,
+    io: [Option<PrintedNumber>; 2],
+    operands: Vec<TextSpan>,
     is_group: bool,
 }
 
 fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Issued<'a>> {
     let of_groups = statuses(evidence).filter_map(|((page, fio), status)| of_group(page, fio, status));
-    runs(evidence).filter(Run::is_text).filter_map(of_run).chain(of_groups)
+    runs(evidence).filter(JobDirection::is_text).filter_map(of_run).chain(of_groups)
 }
 
 /// What is printed of groups of jobs.
-fn statuses<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = ((&'a Page, &'a Fio), &'a Status)> {
+fn statuses<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = ((&'a AuditedPage, &'a Fio), &'a Status)> {
     let page = evidence.page;
-    let texts = evidence.fio().filter(|fio| fio.form == Form::Text);
+    let texts = evidence.fio().filter(|fio| fio.form == FioForm::Text);
     texts.flat_map(move |fio| fio.statuses.iter().take(MOST_JOBS).map(move |status| ((page, fio), status)))
 }
 
-fn of_run(run: Run) -> Option<Issued> {
+fn of_run(run: JobDirection) -> Option<Issued> {
     let (bytes, issued, runtime_ms) = (run.issued_bytes()?, run.issued()?, run.runtime_ms()?);
     let rates = [run.direction.bandwidth, run.direction.bandwidth_decimal].into_iter().flatten().collect();
     let size = run.block_size()?;
@@ -175,13 +186,13 @@ fn of_run(run: Run) -> Option<Issued> {
     Some(Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
 }
 
-fn of_group<'a>(page: &'a Page, fio: &'a Fio, status: &Status) -> Option<Issued<'a>> {
+fn of_group<'a>(page: &'a AuditedPage, fio: &'a Fio, status: &Status) -> Option<Issued<'a>> {
     let (mut bytes, mut product) = (Interval::exact(0.0), 0.0);
     let mine = |group: Option<u64>| group.is_none() || status.group.is_none() || group == status.group;
     let jobs = || fio.jobs.iter().filter(|job| mine(job.group));
     for job in jobs() {
         if let Some(direction) = job.directions.iter().find(|direction| direction.way == status.way) {
-            let run = Run { page, fio, job, direction };
+            let run = JobDirection { page, fio, job, direction };
             bytes = bytes.plus(run.issued_bytes()?);
             product += run.issued()?.value * run.block_size()?;
         }
@@ -205,21 +216,22 @@ fn issued_bytes(evidence: &Evidence, sink: &mut Sink) {
             let recomputed = Interval { low: (per_second.low - cut).floor(), high: per_second.high };
             let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, 1e3 * product / runtime_ms);
             let (operands, excused) = (operands.clone(), is_moved(of, &io, runtime_ms, &figure));
-            Check { rule: "F2", of, figure, recomputed, by, operands, excused }.hold(sink);
+            RateCheck { rule: "F2", of, figure, recomputed, by, operands, excused }.hold(sink);
         }
         for figure in io.into_iter().flatten() {
             let excused =
                 rates.first().is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
             let by = format!("{by} = {product:.0} B");
-            Check { rule: "F3", of, figure, recomputed: bytes, by, operands: Vec::new(), excused }.hold(sink);
+            RateCheck { rule: "F3", of, figure, recomputed: bytes, by, operands: Vec::new(), excused }
+                .hold(sink);
         }
     }
 }
 
-fn rate_times_size<'a>(run: &Run<'a>) -> Option<Check<'a>> {
+fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let (iops, bandwidth, size) = (run.direction.iops?, run.direction.bandwidth?, run.block_size()?);
     let held = run.is_text() && run.issued_bytes().is_some();
-    if !run.is_whole() || run.direction.way == Way::Trim || held {
+    if !run.is_whole() || run.direction.way == ResultDirection::Trim || held {
         return None;
     }
     let rate = bandwidth.interval().scaled(1.0 / size);
@@ -234,20 +246,20 @@ fn rate_times_size<'a>(run: &Run<'a>) -> Option<Check<'a>> {
     let recomputed = Interval { low: rate.low - slack, high: rate.high + slack };
     let by = format!("{} / {size} B", run.page.quote(bandwidth.spot));
     let operands = vec![bandwidth.spot];
-    Some(Check { rule: "F4", of: run.of(), figure: iops, recomputed, by, operands, excused })
+    Some(RateCheck { rule: "F4", of: run.of(), figure: iops, recomputed, by, operands, excused })
 }
 
 fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
     // Pasted lines do not say their version; the page's other outputs do.
     let mut eras: Vec<Era> = evidence.fio().filter_map(|fio| Some(Era::of(Some(fio.version?)))).collect();
     eras.dedup();
-    let look = |run: &Run, sink: &mut Sink| {
+    let look = |run: &JobDirection, sink: &mut Sink| {
         let era = match (run.fio.version, eras.as_slice()) {
             (Some(version), _) => Era::of(Some(version)),
             (None, [era]) => *era,
             _ => Era::LostCarry,
         };
-        let iops = run.direction.iops.filter(|_| run.fio.form == Form::Excerpt)?;
+        let iops = run.direction.iops.filter(|_| run.fio.form == FioForm::Excerpt)?;
         let bandwidth = run.direction.bandwidth?;
         // Block sizes that people use: 512 B to 4 MiB.
         let fits = |rate: Interval| {
@@ -270,19 +282,19 @@ fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
     each(evidence, sink, look);
 }
 
-fn total_over_time<'a>(run: &Run<'a>) -> Option<Check<'a>> {
+fn total_over_time<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let (io, runtime, figure) = (run.direction.io?, run.direction.runtime_ms?, run.direction.bandwidth?);
     over_time(run.of(), io, runtime, figure, 1.0)
 }
 
 /// A bandwidth is a total over its time, cut off to a whole number of so many bytes a second.
 fn over_time<'a>(
-    of: (&'a Page, &'a Fio),
-    io: Figure,
-    runtime: Figure,
-    figure: Figure,
+    of: (&'a AuditedPage, &'a Fio),
+    io: PrintedNumber,
+    runtime: PrintedNumber,
+    figure: PrintedNumber,
     cut: f64,
-) -> Option<Check<'a>> {
+) -> Option<RateCheck<'a>> {
     let over = |bytes: Interval| bytes.scaled(1000.0).over(runtime.interval());
     let rate = over(io.interval())?;
     // A total whose carry was lost is F3's to report. Of an output without its first lines nobody knows the version.
@@ -293,7 +305,7 @@ fn over_time<'a>(
     }
     let recomputed = Interval { low: rate.low - cut, high: rate.high + cut };
     let by = format!("{} in {} s", of.0.quote(io.spot), runtime.value / 1e3);
-    Some(Check {
+    Some(RateCheck {
         rule: "F5",
         of,
         figure,
@@ -306,7 +318,7 @@ fn over_time<'a>(
 
 /// A total and a bandwidth are printed in units of 1024 and of 1000.
 fn both_bases(evidence: &Evidence, sink: &mut Sink) {
-    let of_runs = runs(evidence).filter(Run::is_text).flat_map(|run| {
+    let of_runs = runs(evidence).filter(JobDirection::is_text).flat_map(|run| {
         let one = run.direction;
         [[one.bandwidth, one.bandwidth_decimal], run.io()].map(|pair| (run.of(), pair))
     });
@@ -319,7 +331,8 @@ fn both_bases(evidence: &Evidence, sink: &mut Sink) {
         let excused = carried.is_some_and(|meant| meant.meets(figure.interval()));
         if !sink.is_wrong(binary.spot) && !sink.is_wrong(figure.spot) {
             let (recomputed, by) = (sink.meant(&binary), of.0.quote(binary.spot).to_owned());
-            Check { rule: "F6", of, figure, recomputed, by, operands: vec![binary.spot], excused }.hold(sink);
+            RateCheck { rule: "F6", of, figure, recomputed, by, operands: vec![binary.spot], excused }
+                .hold(sink);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! What the columns of a grid measure: rates, bandwidths, mean latencies, how much was in flight, in which block size.
 
 use crate::evidence::Evidence;
-use crate::link::grid::{Grid, Slot};
+use crate::link::grid::{Grid, GridColumn};
 use crate::link::parts;
 use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
-use crate::number::Unit;
+use crate::number::NumberUnit;
 use crate::prose::size_of;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     Rate,
     Bandwidth,
     Latency,
@@ -16,29 +16,34 @@ pub(super) enum Kind {
 }
 
 /// What a figure of a grid measures.
-pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<Kind> {
+pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind> {
     let figure = grid.at(row, column)?;
     let (head, label) = (grid.heads[column].lists, grid.label_lists[row]);
     let has = |lists: List, wanted: List| lists & wanted != 0;
     let no_mean = has(head, NO_MEAN) || !has(head, LATENCY) && has(label, NO_MEAN);
     match figure.unit {
-        Unit::PerSecond => Some(Kind::Rate),
-        Unit::BytesPerSecond | Unit::BitsPerSecond => Some(Kind::Bandwidth),
-        Unit::Nanoseconds if !no_mean && has(head | label, LATENCY) => Some(Kind::Latency),
-        Unit::Bare if has(head, DEPTH) && !has(head, RATES) && figure.scale == 1.0 => Some(Kind::Depth),
-        Unit::Bare if has(head, RATES) => Some(Kind::Rate),
-        // `24.34 MB/s (6086)`.
-        Unit::Bare if grid.heads[column].slot != Slot::Figure && beside_bandwidth(grid, row, column) => {
-            Some(Kind::Rate)
+        NumberUnit::PerSecond => Some(ColumnKind::Rate),
+        NumberUnit::BytesPerSecond | NumberUnit::BitsPerSecond => Some(ColumnKind::Bandwidth),
+        NumberUnit::Nanoseconds if !no_mean && has(head | label, LATENCY) => Some(ColumnKind::Latency),
+        NumberUnit::Bare if has(head, DEPTH) && !has(head, RATES) && figure.scale == 1.0 => {
+            Some(ColumnKind::Depth)
         }
-        Unit::Bare if !has(head, DEPTH) && has(label, RATES) => Some(Kind::Rate),
+        NumberUnit::Bare if has(head, RATES) => Some(ColumnKind::Rate),
+        // `24.34 MB/s (6086)`.
+        NumberUnit::Bare
+            if grid.heads[column].slot != GridColumn::Figure && beside_bandwidth(grid, row, column) =>
+        {
+            Some(ColumnKind::Rate)
+        }
+        NumberUnit::Bare if !has(head, DEPTH) && has(label, RATES) => Some(ColumnKind::Rate),
         _ => None,
     }
 }
 
 fn beside_bandwidth(grid: &Grid, row: usize, column: usize) -> bool {
     let source = grid.heads[column].source;
-    let bandwidth = |at: &usize| grid.at(row, *at).is_some_and(|figure| figure.unit == Unit::BytesPerSecond);
+    let bandwidth =
+        |at: &usize| grid.at(row, *at).is_some_and(|figure| figure.unit == NumberUnit::BytesPerSecond);
     let own = |at: &usize| grid.heads[*at].source == source && *at != column;
     (0..grid.heads.len()).filter(own).any(|at| bandwidth(&at))
 }
@@ -53,8 +58,8 @@ fn of_what(head: &str) -> Vec<String> {
 }
 
 /// Columns of two kinds in a row that go together: of one cell, else under heads of one load side by side, else the only two.
-pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(usize, usize)> {
-    let of = |wanted: Kind| -> Vec<usize> {
+pub(super) fn pairs(grid: &Grid, row: usize, first: ColumnKind, second: ColumnKind) -> Vec<(usize, usize)> {
+    let of = |wanted: ColumnKind| -> Vec<usize> {
         (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(wanted)).collect()
     };
     let (ones, mut others) = (of(first), of(second));
@@ -100,12 +105,12 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
         let sizes = |at: &usize| grid.heads[*at].lists & SIZES != 0;
         let figure = (0..grid.heads.len()).filter(sizes).find_map(|at| grid.at(row, at))?;
         let bytes = match figure.unit {
-            Unit::Bytes if figure.scale == 1.0 => figure.figure.value,
-            Unit::Bytes => {
+            NumberUnit::Bytes if figure.scale == 1.0 => figure.figure.value,
+            NumberUnit::Bytes => {
                 figure.figure.value / figure.scale * 1024f64.powi((figure.scale.log10() / 3.0).round() as i32)
             }
-            Unit::Bare if figure.scale == 1e3 => figure.figure.value * 1.024,
-            Unit::Bare if figure.scale == 1e6 => figure.figure.value * 1.048_576,
+            NumberUnit::Bare if figure.scale == 1e3 => figure.figure.value * 1.024,
+            NumberUnit::Bare if figure.scale == 1e6 => figure.figure.value * 1.048_576,
             _ => return None,
         };
         (bytes >= 512.0).then(|| (bytes, String::new()))
@@ -124,7 +129,7 @@ pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option
 
 /// How much is in flight by what is told for a row: a column of depths, times one of jobs, or a text: `QD32`, `T1Q1`, `iodepth=64`.
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
-    let columns = (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(Kind::Depth));
+    let columns = (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
     let told: Vec<(bool, f64)> = columns
         .filter_map(|at| Some((grid.heads[at].lists & CLIENTS != 0, grid.at(row, at)?.figure.value)))
         .collect();

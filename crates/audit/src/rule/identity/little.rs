@@ -1,12 +1,12 @@
 //! IOPS times the mean latency is how many I/Os are in flight (Little's law).
 
-use super::columns::{Kind, depth, depth_of, only, pairs};
+use super::columns::{ColumnKind, depth, depth_of, only, pairs};
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
 use crate::link::near;
 use crate::number::{Interval, Quantity};
-use crate::page::Page;
+use crate::page::AuditedPage;
 use crate::rule::table::like;
 
 /// How far rows may be from each other that agree.
@@ -20,7 +20,7 @@ const FAR: f64 = 1.15;
 /// Rows that are asked for a depth of their own.
 const MOST_DEPTHS: usize = 500;
 
-struct Row<'a> {
+struct LittleRow<'a> {
     rate: &'a Quantity,
     latency: &'a Quantity,
     /// What is in flight by these figures.
@@ -28,7 +28,7 @@ struct Row<'a> {
     depth: f64,
 }
 
-impl Row<'_> {
+impl LittleRow<'_> {
     fn agrees(&self) -> bool {
         self.flight.wider(SLACK).has(self.depth)
     }
@@ -38,14 +38,14 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     let of_page = only(evidence, depth_of);
     // Lines are one table, page by page; small tables count where others of the page bear them out.
     let mut lines = Vec::new();
-    let (mut tables, mut small): (Vec<Vec<Row>>, Vec<Vec<Row>>) = (Vec::new(), Vec::new());
+    let (mut tables, mut small): (Vec<Vec<LittleRow>>, Vec<Vec<LittleRow>>) = (Vec::new(), Vec::new());
     for grid in evidence.grids {
         let (mut stated, mut open) = (Vec::new(), Vec::new());
         for row in 0..grid.cells.rows() {
-            for (rate, latency) in pairs(grid, row, Kind::Rate, Kind::Latency) {
+            for (rate, latency) in pairs(grid, row, ColumnKind::Rate, ColumnKind::Latency) {
                 let Some(found) = read(grid, row, rate, latency) else { continue };
                 match depth(grid, row, [rate, latency]).or(of_page) {
-                    Some(depth) => stated.push(([rate, latency], Row { depth, ..found })),
+                    Some(depth) => stated.push(([rate, latency], LittleRow { depth, ..found })),
                     None => open.push(([rate, latency], found)),
                 }
             }
@@ -64,7 +64,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
         small.extend(two);
     }
     tables.push(lines);
-    let all: Vec<bool> = tables.iter().flatten().map(Row::agrees).collect();
+    let all: Vec<bool> = tables.iter().flatten().map(LittleRow::agrees).collect();
     let held = all.iter().filter(|agrees| **agrees).count();
     let borne_out = held >= 6 && 3 * held >= 2 * all.len();
     for rows in tables.into_iter().chain(small.into_iter().filter(|_| borne_out)) {
@@ -72,27 +72,27 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-fn read<'a>(grid: &'a Grid, row: usize, rate: usize, latency: usize) -> Option<Row<'a>> {
+fn read<'a>(grid: &'a Grid, row: usize, rate: usize, latency: usize) -> Option<LittleRow<'a>> {
     let (rate, latency) = (grid.at(row, rate)?, grid.at(row, latency)?);
     let positive = rate.interval().low > 0.0 && latency.interval().low > 0.0;
     let flight = rate.interval().times(latency.interval()).scaled(1e-9);
-    positive.then_some(Row { rate, latency, flight, depth: 0.0 })
+    positive.then_some(LittleRow { rate, latency, flight, depth: 0.0 })
 }
 
-fn held(rows: &[Row]) -> usize {
+fn held(rows: &[LittleRow]) -> usize {
     rows.iter().filter(|row| row.agrees()).count()
 }
 
 /// Rows of no stated depth, of each pair of columns, with the depth that most agree on.
-fn agreed(mut open: Vec<([usize; 2], Row<'_>)>) -> Vec<Vec<Row<'_>>> {
+fn agreed(mut open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     let mut all = Vec::new();
     while let Some((columns, _)) = open.first() {
         let columns = *columns;
         let (own, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|(other, _)| *other == columns);
         open = others;
-        let mut rows: Vec<Row> = own.into_iter().map(|(_, row)| row).collect();
+        let mut rows: Vec<LittleRow> = own.into_iter().map(|(_, row)| row).collect();
         let count = |depth: f64| rows.iter().filter(|row| row.flight.wider(SLACK).has(depth)).count();
-        let whole = |row: &Row| row.flight.middle().round().max(1.0);
+        let whole = |row: &LittleRow| row.flight.middle().round().max(1.0);
         let best = rows.iter().take(MOST_DEPTHS).map(whole).max_by_key(|depth| count(*depth));
         let enough = if rows.len() == 3 { 2 } else { 3 };
         let Some(depth) = best.filter(|depth| count(*depth) >= enough) else { continue };
@@ -103,7 +103,7 @@ fn agreed(mut open: Vec<([usize; 2], Row<'_>)>) -> Vec<Vec<Row<'_>>> {
 }
 
 /// Judges the rows of a table; `borne_out` says that most of the page's rows agree.
-fn judge(page: &Page, rows: &[Row], borne_out: bool, sink: &mut Sink) {
+fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Sink) {
     let held = held(rows);
     let all_others = held + 1 >= rows.len();
     let proven =
@@ -125,14 +125,14 @@ fn judge(page: &Page, rows: &[Row], borne_out: bool, sink: &mut Sink) {
 }
 
 /// Whether one of the two is what the other gives but for one slip.
-fn is_slip(row: &Row) -> bool {
+fn is_slip(row: &LittleRow) -> bool {
     let needed =
         |other: Interval| Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005));
     needed(row.rate.interval()).is_some_and(|given| near::of(row.latency, given))
         || needed(row.latency.interval()).is_some_and(|given| near::of(row.rate, given))
 }
 
-fn tell(page: &Page, row: &Row, held: usize, of: usize, sink: &mut Sink) {
+fn tell(page: &AuditedPage, row: &LittleRow, held: usize, of: usize, sink: &mut Sink) {
     let (rate, latency) = (page.quote(row.rate.figure.spot), page.quote(row.latency.figure.spot));
     let flight = row.flight.middle();
     let shown = if flight < 10.0 { format!("{flight:.2}") } else { format!("{flight:.0}") };

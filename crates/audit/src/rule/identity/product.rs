@@ -1,14 +1,14 @@
 //! IOPS times block size is the bandwidth: F4 in every grid, N8 where the unit is another than the label says, N3 where a copied rate
 //! lost its carry.
 
-use super::columns::{Kind, only, pairs, size};
+use super::columns::{ColumnKind, only, pairs, size};
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, Era};
 use crate::link::grid::Grid;
 use crate::link::near;
-use crate::number::{Base, Interval, Quantity, Unit};
-use crate::page::Page;
+use crate::number::{Base, Interval, NumberUnit, Quantity};
+use crate::page::AuditedPage;
 use crate::prose::size_of;
 use crate::rule::table::like;
 use crate::slip;
@@ -66,13 +66,13 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
 fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([usize; 2], Pair<'a>)>) {
     let (mut stated, mut open) = (Vec::new(), Vec::new());
     for row in 0..grid.cells.rows() {
-        for (rate, bandwidth) in pairs(grid, row, Kind::Rate, Kind::Bandwidth) {
+        for (rate, bandwidth) in pairs(grid, row, ColumnKind::Rate, ColumnKind::Bandwidth) {
             let (Some(of_rate), Some(of_bandwidth)) = (grid.at(row, rate), grid.at(row, bandwidth)) else {
                 continue;
             };
             let told = size(grid, row, [rate, bandwidth]).or(of_page.map(|size| (size, String::new())));
             let text = told.as_ref().map_or("", |(_, text)| text.as_str());
-            let bits = if of_bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
+            let bits = if of_bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
             let pair = Pair {
                 rate: of_rate,
                 bandwidth: of_bandwidth,
@@ -102,7 +102,7 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
         open = others;
         let mut pairs: Vec<Pair> = own.into_iter().map(|(_, pair)| pair).collect();
         let fits = |pair: &Pair, size: f64| {
-            let size = size * if pair.bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
+            let size = size * if pair.bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
             factors(pair.bandwidth).iter().any(|factor| agrees_by(pair, size, *factor))
         };
         let count = |size: &f64| pairs.iter().filter(|pair| fits(pair, *size)).count();
@@ -121,7 +121,7 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
         // Rows that fit another size are of that size.
         pairs.retain(|pair| fits(pair, size) || !usual_sizes().any(|other| fits(pair, other)));
         for pair in &mut pairs {
-            pair.size = size * if pair.bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
+            pair.size = size * if pair.bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
         }
         all.push(pairs);
     }
@@ -155,7 +155,7 @@ fn is_bare_k(text: &str) -> bool {
 
 /// What a printed prefix of bytes may be: of 1000, of 1024, or thousands of KiB, as some scripts have it.
 fn factors(bandwidth: &Quantity) -> [f64; 3] {
-    let decimal = bandwidth.base == Base::Decimal && bandwidth.unit == Unit::BytesPerSecond;
+    let decimal = bandwidth.base == Base::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
     let power = if decimal { (bandwidth.scale.log10() / 3.0).round() as i32 } else { 0 };
     [1.0, 1.024f64.powi(power), 1.024f64.powi(power.min(1))]
 }
@@ -174,7 +174,7 @@ fn agrees_by(pair: &Pair, size: f64, factor: f64) -> bool {
     uncut(pair.rate).scaled(size).wider(SLACK).meets(uncut(pair.bandwidth).scaled(factor))
 }
 
-fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
+fn judge(page: &AuditedPage, pairs: &[Pair], sink: &mut Sink) {
     let count = |base: usize| pairs.iter().filter(|pair| agrees(pair, base)).count();
     // The first of those that agree alike.
     let base = [0, 1, 2].into_iter().rev().max_by_key(|base| count(*base)).unwrap_or(0);
@@ -239,7 +239,7 @@ fn label_of(bandwidth: &Quantity) -> &'static str {
     }
 }
 
-fn unit_is_another(page: &Page, pairs: &[Pair], base: usize, count: usize, sink: &mut Sink) {
+fn unit_is_another(page: &AuditedPage, pairs: &[Pair], base: usize, count: usize, sink: &mut Sink) {
     let Some(first) = pairs.iter().find(|pair| pair.bandwidth.base == Base::Decimal) else { return };
     let printed = page.quote(first.bandwidth.figure.spot);
     // Who writes 4K for 4096 bytes writes KB for 1024 of them.
@@ -270,7 +270,7 @@ fn unit_is_another(page: &Page, pairs: &[Pair], base: usize, count: usize, sink:
     );
 }
 
-fn judge_pair(page: &Page, pair: &Pair, factor: f64, sink: &mut Sink) {
+fn judge_pair(page: &AuditedPage, pair: &Pair, factor: f64, sink: &mut Sink) {
     let Pair { rate, bandwidth, size, .. } = *pair;
     let expected = bandwidth.interval().scaled(factor / size);
     let printed = page.quote(rate.figure.spot);

@@ -2,18 +2,18 @@
 
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::{Output, Said, Way};
+use crate::import::{ResultDirection, ToolOutput, ToolReport};
 use crate::link::words::{READ, WRITE, lists};
-use crate::number::{Figure, Quantity, Unit};
-use crate::table::Table;
+use crate::number::{NumberUnit, PrintedNumber, Quantity};
+use crate::table::PageTable;
 use std::collections::HashMap;
 
 /// A figure of an output that tables have copies of.
-type Source = (Figure, Unit, Way);
+type CopiedFigure = (PrintedNumber, NumberUnit, ResultDirection);
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     // Every result by its printed text without blanks; a digit or two are everywhere.
-    let mut sources: HashMap<String, Vec<Source>> = HashMap::new();
+    let mut sources: HashMap<String, Vec<CopiedFigure>> = HashMap::new();
     for source in evidence.outputs.iter().flat_map(results) {
         let text = plain(evidence.page.quote(source.0.spot));
         if text.bytes().filter(u8::is_ascii_digit).count() >= 2 {
@@ -31,14 +31,17 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// The rates and bandwidths of an output; fio prints bandwidths of 1000 beside those of 1024.
-fn results(output: &Output) -> Vec<Source> {
+fn results(output: &ToolOutput) -> Vec<CopiedFigure> {
     let readings = output.said.readings();
     let rates = readings.iter().flat_map(|one| {
-        [(one.iops, Unit::PerSecond, one.way), (one.bytes_per_second, Unit::BytesPerSecond, one.way)]
+        [
+            (one.iops, NumberUnit::PerSecond, one.way),
+            (one.bytes_per_second, NumberUnit::BytesPerSecond, one.way),
+        ]
     });
-    let jobs = if let Said::Fio(fio) = &output.said { fio.jobs.as_slice() } else { &[] };
+    let jobs = if let ToolReport::Fio(fio) = &output.said { fio.jobs.as_slice() } else { &[] };
     let directions = jobs.iter().flat_map(|job| &job.directions);
-    let decimals = directions.map(|one| (one.bandwidth_decimal, Unit::BytesPerSecond, one.way));
+    let decimals = directions.map(|one| (one.bandwidth_decimal, NumberUnit::BytesPerSecond, one.way));
     rates.chain(decimals).filter_map(|(figure, unit, way)| Some((figure?, unit, way))).collect()
 }
 
@@ -49,25 +52,26 @@ fn plain(text: &str) -> String {
 /// The cells of a table that print what an output prints, in its unit and of its way.
 fn copied(
     evidence: &Evidence,
-    table: &Table,
-    sources: &HashMap<String, Vec<Source>>,
-) -> Vec<(Quantity, Vec<Source>)> {
+    table: &PageTable,
+    sources: &HashMap<String, Vec<CopiedFigure>>,
+) -> Vec<(Quantity, Vec<CopiedFigure>)> {
     let mut copied = Vec::new();
     for row in &table.rows {
         for (cell, column) in row.cells.iter().zip(&table.columns) {
             let said = [&column.head, &row.label].map(|text| lists(text) & (READ | WRITE));
             let said = said.into_iter().find(|said| *said != 0).unwrap_or_default();
             for quantity in cell.iter().flat_map(|cell| cell.figure.iter().chain(&cell.more)) {
-                let alike = |(_, unit, way): &&Source| {
+                let alike = |(_, unit, way): &&CopiedFigure| {
                     let way = match way {
-                        Way::Read => said != WRITE,
-                        Way::Write => said != READ,
+                        ResultDirection::Read => said != WRITE,
+                        ResultDirection::Write => said != READ,
                         _ => true,
                     };
-                    way && (quantity.unit == *unit || (quantity.unit, *unit) == (Unit::Bare, Unit::PerSecond))
+                    way && (quantity.unit == *unit
+                        || (quantity.unit, *unit) == (NumberUnit::Bare, NumberUnit::PerSecond))
                 };
                 let found = sources.get(&plain(evidence.page.quote(quantity.figure.spot)));
-                let found: Vec<Source> = found.into_iter().flatten().filter(alike).copied().collect();
+                let found: Vec<CopiedFigure> = found.into_iter().flatten().filter(alike).copied().collect();
                 copied.extend((!found.is_empty()).then_some((*quantity, found)));
             }
         }
@@ -75,10 +79,10 @@ fn copied(
     copied
 }
 
-fn copy(evidence: &Evidence, cell: &Quantity, found: &[Source], sink: &mut Sink) {
+fn copy(evidence: &Evidence, cell: &Quantity, found: &[CopiedFigure], sink: &mut Sink) {
     let (spot, own) = (found[0].0.spot, cell.figure.spot);
     let correction = sink.correction(spot).cloned();
-    let text = |one: &Source| sink.correction(one.0.spot).map(|one| one.text.as_str());
+    let text = |one: &CopiedFigure| sink.correction(one.0.spot).map(|one| one.text.as_str());
     // All that is printed so was corrected alike.
     let Some(correction) = correction.filter(|one| found.iter().all(|other| text(other) == Some(&one.text)))
     else {

@@ -3,9 +3,9 @@
 use super::like;
 use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
-use crate::link::{Form, Link, Why, near};
+use crate::link::{DerivedLink, LinkForm, Why, near};
 use crate::number::{Interval, Quantity};
-use crate::page::Page;
+use crate::page::AuditedPage;
 
 mod likely;
 
@@ -13,13 +13,13 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     evidence.links.iter().for_each(|link| ratio(evidence, link, sink));
     evidence.links.iter().for_each(|link| propagated(evidence.page, link, sink));
 }
-enum Verdict {
+enum RatioVerdict {
     Holds,
     CutOff,
     Off(Interval),
 }
 
-fn judged(link: &Link) -> Option<Verdict> {
+fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
     let (recomputed, printed) = (link.recomputed()?, link.derived.interval());
     let (value, digit) = (link.derived.figure.value, printed.high - printed.low);
     // How much further from nothing than what is printed.
@@ -27,16 +27,20 @@ fn judged(link: &Link) -> Option<Verdict> {
     let cut = beyond(link.central()?);
     if recomputed.meets(printed) {
         // Cut off: its digits are those of the ratio, but the next would have rounded away from nothing.
-        return Some(if cut > 0.5001 * digit && cut < digit { Verdict::CutOff } else { Verdict::Holds });
+        return Some(if cut > 0.5001 * digit && cut < digit {
+            RatioVerdict::CutOff
+        } else {
+            RatioVerdict::Holds
+        });
     }
     // `273 K` of `14.0 M`, where both count in 1024.
     if link.holds() {
-        return Some(Verdict::Holds);
+        return Some(RatioVerdict::Holds);
     }
     // Its digits are those of the ratio, which no operand's rounding makes round down.
     let below = beyond(if value < 0.0 { recomputed.high } else { recomputed.low });
     if below > 0.0 && below < digit && cut < digit {
-        return Some(Verdict::CutOff);
+        return Some(RatioVerdict::CutOff);
     }
     // Operands may have been cut off before they were printed: `76` of 76.7.
     let uncut = |quantity: &Quantity| {
@@ -44,10 +48,10 @@ fn judged(link: &Link) -> Option<Verdict> {
         Interval { low, high: high + 0.5 * (high - low) }
     };
     let of_cut = link.form.of(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
-    (!of_cut.is_some_and(|of_cut| of_cut.meets(printed))).then_some(Verdict::Off(recomputed))
+    (!of_cut.is_some_and(|of_cut| of_cut.meets(printed))).then_some(RatioVerdict::Off(recomputed))
 }
 
-fn arithmetic(page: &Page, link: &Link, sink: &Sink) -> String {
+fn arithmetic(page: &AuditedPage, link: &DerivedLink, sink: &Sink) -> String {
     let text = |quantity: &Quantity| {
         let corrected = sink.correction(quantity.figure.spot).map(|correction| correction.text.as_str());
         corrected.unwrap_or(page.quote(quantity.figure.spot)).to_owned()
@@ -55,16 +59,16 @@ fn arithmetic(page: &Page, link: &Link, sink: &Sink) -> String {
     link.form.words(&text(&link.numerator), &text(&link.denominator))
 }
 
-fn finding(link: &Link, rule: &'static str, severity: Severity, message: String) -> Finding {
+fn finding(link: &DerivedLink, rule: &'static str, severity: Severity, message: String) -> Finding {
     let operands = [link.numerator.figure.spot, link.denominator.figure.spot];
     Finding::new(rule, severity, link.derived.figure.spot, message).against(operands)
 }
 
-fn ratio(evidence: &Evidence, link: &Link, sink: &mut Sink) {
+fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut Sink) {
     match judged(link) {
         None => {}
-        Some(Verdict::Holds) => sink.holds("T1", &link.derived.figure),
-        Some(Verdict::CutOff) => {
+        Some(RatioVerdict::Holds) => sink.holds("T1", &link.derived.figure),
+        Some(RatioVerdict::CutOff) => {
             let printed = evidence.page.quote(link.derived.figure.spot);
             let by = arithmetic(evidence.page, link, &Sink::default());
             let value = like(printed, &link.derived, link.central().unwrap_or_default());
@@ -72,12 +76,12 @@ fn ratio(evidence: &Evidence, link: &Link, sink: &mut Sink) {
             let finding = finding(link, "N4", Severity::Cosmetic, message);
             sink.finds(finding.recomputed(value).by(by).slip(Slip::Truncated));
         }
-        Some(Verdict::Off(recomputed)) => off(evidence, link, recomputed, sink),
+        Some(RatioVerdict::Off(recomputed)) => off(evidence, link, recomputed, sink),
     }
 }
 
 /// A ratio that its printed operands do not give.
-fn off(evidence: &Evidence, link: &Link, recomputed: Interval, sink: &mut Sink) {
+fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut Sink) {
     let spot = link.derived.figure.spot;
     let printed = evidence.page.quote(spot);
     let by = arithmetic(evidence.page, link, &Sink::default());
@@ -108,18 +112,20 @@ fn off(evidence: &Evidence, link: &Link, recomputed: Interval, sink: &mut Sink) 
 }
 
 /// Whether the ratio is right by another form of the same operands: a / b where its column has a / b - 1.
-fn another_form_gives_it(link: &Link) -> bool {
+fn another_form_gives_it(link: &DerivedLink) -> bool {
     let [above, below] = [link.numerator.interval(), link.denominator.interval()];
     let other = match link.form {
-        Form::Gain | Form::Change => Form::Share,
-        Form::Share | Form::Multiple if link.derived.unit == crate::number::Unit::Times => Form::Gain,
+        LinkForm::Gain | LinkForm::Change => LinkForm::Share,
+        LinkForm::Share | LinkForm::Multiple if link.derived.unit == crate::number::NumberUnit::Times => {
+            LinkForm::Gain
+        }
         _ => return false,
     };
     other.of(above, below, link.derived.unit).is_some_and(|given| given.meets(link.derived.interval()))
 }
 
 /// A ratio computed again where an operand is wrong; one that is wrong by itself is told as that.
-fn propagated(page: &Page, link: &Link, sink: &mut Sink) {
+fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut Sink) {
     let (spot, operands) = (link.derived.figure.spot, [&link.numerator, &link.denominator]);
     let wrong = operands.iter().any(|operand| sink.correction(operand.figure.spot).is_some());
     if !wrong || sink.correction(spot).is_some() {

@@ -7,9 +7,9 @@ mod parts;
 mod seats;
 
 pub use options::{NETWORK_NEEDS, gives_drive_to_stranger};
-pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
+pub use parts::{FINDINGS, GuestParts, initramfs_for, is_dead_kvm, requested, seed};
 pub(super) use seats::spawn;
-pub use seats::{Draft, GuestPlan, below, finish, named, put_on_processors, reach};
+pub use seats::{GuestDraft, GuestPlan, below, finish, named, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec, MOST_DISKS};
 use super::system_image;
@@ -19,7 +19,7 @@ use crate::{Claim, Exposed, Layer, PlanContext};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use iotax_host::Missing;
-use iotax_host::pci::Drive;
+use iotax_host::pci::PciDrive;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::vm::HELP;
 use iotax_model::scenario::LayerSpec;
@@ -46,7 +46,7 @@ fn part(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u6
 }
 
 /// What a guest boots from in which something is set up: our own holds the kernel and iotax, and no program else.
-fn root_for_steps(spec: &LayerSpec, parts: &Parts) -> Result<PathBuf> {
+fn root_for_steps(spec: &LayerSpec, parts: &GuestParts) -> Result<PathBuf> {
     let refuse = |why: &str, hint: &str| {
         Err(Failed::input(format!("{}: layers inside of {why}; hint: {hint}", spec.origin)).into())
     };
@@ -94,11 +94,11 @@ fn shared_out(below: &PathRef, part: u64, guests: u32, context: &mut PlanContext
 }
 
 /// The NUMA node on which all drives of one of the devices below are: of its array's members, or of itself.
-fn node_of(below: &Exposed, device: usize, parts: &Parts) -> Option<u32> {
+fn node_of(below: &Exposed, device: usize, parts: &GuestParts) -> Option<u32> {
     let array = below.arrays.get(device * below.arrays.len() / below.paths.len());
     let drives = array.map_or(&below.paths[device..=device], |array| &array.members);
     let node = |drive: &PathRef| {
-        let is_it = |known: &&Drive| matches!(drive, PathRef::Path(path) if known.paths.contains(path));
+        let is_it = |known: &&PciDrive| matches!(drive, PathRef::Path(path) if known.paths.contains(path));
         u32::try_from(parts.drives.iter().find(is_it)?.numa_node?).ok()
     };
     let first = node(drives.first()?);
@@ -274,7 +274,7 @@ mod tests {
     use crate::guest::{Requested, attach};
     use crate::number;
     use iotax_model::layer::OptionKind;
-    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 
     pub(super) fn vm(options: &[(&str, &str)]) -> LayerSpec {
         LayerSpec {
@@ -306,7 +306,7 @@ mod tests {
         let asked = |layers: &[&str]| {
             let stacks: Vec<String> =
                 layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
-            requested(&from_arguments(&stacks, &Request::default()).unwrap())
+            requested(&from_arguments(&stacks, &ScenarioRequest::default()).unwrap())
         };
         assert_eq!(asked(&["", " | loop"]).unwrap(), None);
         assert_eq!(asked(&[" | vm", " | vm(cache=unsafe)"]).unwrap(), Some(Requested::Auto));

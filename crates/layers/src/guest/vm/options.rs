@@ -1,17 +1,17 @@
 //! From the words of `vm(...)` to what QEMU is told: what makes a guest, and what makes a disk of it. Refuses what the
 //! installed QEMU is too old for, with the option and the version that has it.
 
-use super::parts::Parts;
-use crate::guest::attach::{self, Way};
+use super::parts::GuestParts;
+use crate::guest::attach::{self, AttachWay};
 use crate::guest::pin::{self, Wanted};
 use crate::guest::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, MOST_NET_QUEUES, Machine, Memory, Server, Spdk,
-    Version,
+    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Firmware, MOST_NET_QUEUES, MachineType, Memory,
+    Spdk, Version,
 };
 use crate::guest::system_image::{self, SystemImage};
 use crate::{Exposed, flag, number, word};
 use anyhow::{Context, Result, anyhow};
-use iotax_host::pci::Drive;
+use iotax_host::pci::PciDrive;
 use iotax_model::layer::vm::{NET, SOCKET, TAP};
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::PathRef;
@@ -27,7 +27,7 @@ pub struct Wish {
     /// Shared, where a disk of it is served by another process.
     pub memory: Memory,
     /// The board.
-    pub machine: Machine,
+    pub machine: MachineType,
     /// UEFI, if asked for.
     pub firmware: Option<Firmware>,
     /// The image that it boots from, if its system is not ours.
@@ -59,7 +59,7 @@ pub struct CardWish {
 ///
 /// # Errors
 /// A value that does not fit.
-pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish> {
+pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &GuestParts) -> Result<Wish> {
     let memory = Memory {
         shared: way(spec)?.shares_memory(),
         huge_page: spec.option("hugepages").map(|_| size(spec, "hugepages")).transpose()?,
@@ -70,7 +70,7 @@ pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &Parts) -> Result<Wish>
     Ok(Wish {
         vcpus: number(spec, "vcpus")?,
         memory,
-        machine: word_of(spec, "machine", Machine::ALL)?,
+        machine: word_of(spec, "machine", MachineType::ALL)?,
         firmware,
         image: system_image::wanted(spec).map(|path| known_image(path, parts)).transpose()?,
         own,
@@ -118,7 +118,7 @@ fn card(spec: &LayerSpec) -> Result<Option<CardWish>> {
     }
 }
 
-fn known_image(path: &Path, parts: &Parts) -> Result<SystemImage> {
+fn known_image(path: &Path, parts: &GuestParts) -> Result<SystemImage> {
     parts.images.get(path).cloned().with_context(|| format!("nobody looked at the image {}", path.display()))
 }
 
@@ -133,7 +133,7 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
 ///
 /// # Errors
 /// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
-pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) -> Result<DiskSpec> {
+pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &GuestParts) -> Result<DiskSpec> {
     let way = way(spec)?;
     if let Some(option) = way.lacks().iter().find(|option| spec.options.contains_key(**option)) {
         let why = format!(
@@ -170,10 +170,10 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         server: match spdk_socket(spec) {
             Some(rpc) => {
                 let cpumask = spec.option("cpumask").map(str::to_owned);
-                Server::Spdk(Spdk { rpc: rpc.to_owned(), cpumask, ..Spdk::default() })
+                DiskServer::Spdk(Spdk { rpc: rpc.to_owned(), cpumask, ..Spdk::default() })
             }
-            None if way.takes_drive() => Server::Drive(Box::new(drive(spec, below, parts)?)),
-            None => Server::Qemu,
+            None if way.takes_drive() => DiskServer::Drive(Box::new(drive(spec, below, parts)?)),
+            None => DiskServer::Qemu,
         },
     };
     keeps_stranger_out(spec, &disk)?;
@@ -184,7 +184,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
 }
 
 /// The drive that a guest is to have, if this host can give it away.
-fn drive(spec: &LayerSpec, below: &Exposed, parts: &Parts) -> Result<Drive> {
+fn drive(spec: &LayerSpec, below: &Exposed, parts: &GuestParts) -> Result<PciDrive> {
     let refuse = |why: String| Err(Failed::input(format!("{}: attach=vfio: {why}", spec.origin)).into());
     let path = match below.path(spec)? {
         PathRef::Path(path) if below.block => path,
@@ -242,7 +242,7 @@ fn not_too_old(disk: &DiskSpec, qemu: Version) -> Result<(), String> {
     }
 }
 
-fn iothreads(spec: &LayerSpec, way: &dyn Way) -> Result<u16> {
+fn iothreads(spec: &LayerSpec, way: &dyn AttachWay) -> Result<u16> {
     match (spec.option("iothreads"), spec.option("iothread")) {
         (Some(_), Some("false")) => {
             Err(anyhow!("{}: iothreads without iothread; hint: leave iothread=false out", spec.origin))
@@ -260,7 +260,7 @@ pub fn wants_firmware(spec: &LayerSpec) -> bool {
 
 /// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by itself from writing.
 pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
-    let open = |way: &dyn Way| way.takes_drive() || stands_on_socket(spec);
+    let open = |way: &dyn AttachWay| way.takes_drive() || stands_on_socket(spec);
     system_image::wanted(spec).is_some() && way(spec).is_ok_and(open)
 }
 
@@ -298,7 +298,7 @@ pub fn stands_on_socket(spec: &LayerSpec) -> bool {
 ///
 /// # Errors
 /// Bad input: an unknown word, or an option of SPDK's where it has no part.
-pub fn way(spec: &LayerSpec) -> Result<&'static dyn Way> {
+pub fn way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
     let name = word(spec, "attach")?;
     let way = attach::by_name(name).ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))?;
     let refuse = |why: &str| Err(Failed::input(format!("{}: {why}", spec.origin)).into());
@@ -383,7 +383,12 @@ mod tests {
                 write_unit: None,
                 told: Vec::new(),
             };
-            disk(&vm(words), &below, false, &Parts { qemu: Some(Version::new(7, 2)), ..Parts::made_up() })
+            disk(
+                &vm(words),
+                &below,
+                false,
+                &GuestParts { qemu: Some(Version::new(7, 2)), ..GuestParts::made_up() },
+            )
         };
         let error = disk(&[("iothreads", "2")]).unwrap_err();
         assert_eq!(error.to_string(), "here: iothreads=2 needs QEMU 9.0.0, and 7.2.0 is installed");

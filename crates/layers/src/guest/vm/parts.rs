@@ -1,7 +1,7 @@
 //! What guests are made of on this machine: who executes, the kernel, QEMU, firmware.
 
 use super::super::boot::{self, BootError, Requested};
-use super::super::kernel::{self, Kernel, Source};
+use super::super::kernel::{self, Kernel, KernelSource};
 use super::super::ovmf;
 use super::super::qemu::{self, Accel, Firmware, Version};
 use super::super::room::Room;
@@ -9,7 +9,7 @@ use super::super::system_image::{self, Images};
 use super::VirtualMachine;
 use crate::Layer;
 use anyhow::Result;
-use iotax_host::pci::{self, Drive};
+use iotax_host::pci::{self, PciDrive};
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_host::routes::{Subnet, routes};
 use iotax_model::scenario::{LayerSpec, Scenario};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// What guests are made of on this machine.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub struct GuestParts {
     /// The kernel and its modules.
     pub kernel: Kernel,
     /// What QEMU is given to boot: the kernel's own image, or one unpacked for the translator.
@@ -42,7 +42,7 @@ pub struct Parts {
     /// What there is room for.
     pub room: Room,
     /// Drives that are PCI functions of their own, which a guest could be given.
-    pub drives: Vec<Drive>,
+    pub drives: Vec<PciDrive>,
     /// Images with a system of their own.
     pub images: Images,
     /// The root image of a lab, where it was built.
@@ -51,25 +51,25 @@ pub struct Parts {
     pub routes: Vec<(String, Subnet)>,
 }
 
-impl Parts {
+impl GuestParts {
     /// Looks at the images of a scenario, finds or fetches the kernel if a guest of it is our own, probes KVM.
     ///
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need with its command.
-    pub fn obtain(requested: Requested, scenario: &Scenario) -> Result<Parts> {
+    pub fn obtain(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
         let images = system_image::of(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = if wants_kernel(scenario) { kernel::obtain()? } else { to_be_fetched("KERNEL") };
         let image = kernel::bootable(&kernel, accel);
-        Ok(Parts { images, ..Parts::here(requested, accel, emulated, kernel, image) })
+        Ok(GuestParts { images, ..GuestParts::here(requested, accel, emulated, kernel, image) })
     }
 
     /// Of no machine, for plans in tests.
     #[cfg(any(test, feature = "testing"))]
-    pub fn made_up() -> Parts {
+    pub fn made_up() -> GuestParts {
         let kernel = to_be_fetched("KERNEL");
         let image = kernel.image.clone();
-        Parts {
+        GuestParts {
             kernel,
             image,
             accel: Accel::Kvm,
@@ -86,24 +86,24 @@ impl Parts {
         }
     }
 
-    /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
+    /// What a plan shows: as [`GuestParts::obtain`], but nothing is downloaded.
     ///
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and there is none.
-    pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<Parts> {
+    pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
         let images = system_image::of(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = match kernel::look() {
-            Ok(Source::Ready(kernel)) => kernel,
-            Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
+            Ok(KernelSource::Ready(kernel)) => kernel,
+            Ok(KernelSource::Packages(packages)) => to_be_fetched(&packages.join("+")),
             // An unmet need, which the plan names.
             Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
-        let here = Parts::here(requested, accel, emulated, kernel, image);
+        let here = GuestParts::here(requested, accel, emulated, kernel, image);
         // Another such need.
         let lab_image = here.lab_image.clone().or_else(|| Some("LAB_IMAGE".into()));
-        Ok(Parts { images, lab_image, ..here })
+        Ok(GuestParts { images, lab_image, ..here })
     }
 
     /// With what else this machine has.
@@ -113,7 +113,7 @@ impl Parts {
         emulated: Option<String>,
         kernel: Kernel,
         image: PathBuf,
-    ) -> Parts {
+    ) -> GuestParts {
         let demanded = requested == Requested::Kvm;
         let (qemu, firmware) = (version(), ovmf::installed());
         let probe = Probe::of_files(Path::new("/"));
@@ -122,7 +122,7 @@ impl Parts {
         let tsc_khz = tsc_khz(accel);
         // A need of whoever wants it, which is told with the others.
         let lab_image = crate::lab::root_image(&kernel).ok();
-        Parts {
+        GuestParts {
             kernel,
             image,
             accel,
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn only_translated_guests_are_told_how_fast_their_counter_runs() {
-        let mut parts = Parts::made_up();
+        let mut parts = GuestParts::made_up();
         assert_eq!((parts.accel, parts.tsc_khz, tsc_khz(Accel::Kvm)), (Accel::Kvm, None, None));
         assert!(parts.fall_back_to_tcg());
         assert!(parts.tsc_khz.is_some_and(|khz| khz > 100_000), "{:?}", parts.tsc_khz);

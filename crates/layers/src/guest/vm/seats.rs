@@ -2,14 +2,14 @@
 //! all have their seats, the steps: what serves disks beside QEMU first, then the initramfs, then QEMU itself.
 
 use super::options::{self, CardWish, Wish};
-use super::parts::Parts;
+use super::parts::GuestParts;
 use crate::PlanContext;
 use crate::guest::attach::{self, Beforehand, DaemonFiles};
-use crate::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
+use crate::guest::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
 use crate::guest::lab;
 use crate::guest::pin::{self, Pin};
 use crate::guest::qemu::{
-    self, Accel, Card, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Spdk, Start,
+    self, Accel, Card, DiskServer, DiskSpec, GuestFiles, GuestSpec, GuestStart, MOST_DISKS, Memory, Spdk,
 };
 use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
@@ -21,7 +21,7 @@ use iotax_steps::op::{
     BuildInitramfs, BuildSeed, MOST_TAPS, MakeBridge, MakeTap, Op, Spawn, bridge_name, tap_name,
 };
 use iotax_steps::process::started_process;
-use iotax_steps::wire::{CardAddress, Link, Peer};
+use iotax_steps::wire::{CardAddress, Peer, PeerLink};
 use iotax_steps::{PathRef, Place, ProcessId, StepId, vhost_user};
 use iotax_units::exit::Failed;
 use std::ffi::OsString;
@@ -30,11 +30,11 @@ use std::sync::atomic::AtomicBool;
 
 /// A guest that is not full yet.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct GuestDraft {
     name: String,
     origin: String,
     wish: Wish,
-    parts: Parts,
+    parts: GuestParts,
     disks: Vec<Seat>,
 }
 
@@ -140,7 +140,7 @@ pub struct Daemon {
 /// Gives a disk its seat in a guest that is as wished: the place, and how the disk is found there.
 pub fn seat(
     context: &mut PlanContext,
-    parts: Parts,
+    parts: GuestParts,
     wish: Wish,
     disk: DiskSpec,
     (below, node, origin): (&PathRef, Option<u32>, &str),
@@ -149,10 +149,10 @@ pub fn seat(
     let number = draft.disks.len();
     let serial = format!("iotax-{}-{number}", draft.name);
     let path = match (&disk.server, disk.way.tells_serial()) {
-        (Server::Drive(drive), _) if drive.serial.is_some() => {
+        (DiskServer::Drive(drive), _) if drive.serial.is_some() => {
             PathRef::Serial(drive.serial.clone().unwrap_or_default())
         }
-        (Server::Qemu, true) => PathRef::Serial(serial.clone()),
+        (DiskServer::Qemu, true) => PathRef::Serial(serial.clone()),
         _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
     };
     let place = Place::Guest(draft.name.clone());
@@ -166,13 +166,24 @@ pub fn seat(
 }
 
 /// The guest that is as wished and has room for a disk, drafted where there is none.
-fn draft<'c>(context: &'c mut PlanContext, parts: Parts, wish: Wish, origin: &str) -> &'c mut Draft {
-    let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
+fn draft<'c>(
+    context: &'c mut PlanContext,
+    parts: GuestParts,
+    wish: Wish,
+    origin: &str,
+) -> &'c mut GuestDraft {
+    let has_room = |draft: &GuestDraft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
     let at = match context.drafts.iter().position(has_room) {
         Some(at) => at,
         None => {
             let name = wish.name.clone().unwrap_or_else(|| context.instance("vm"));
-            context.drafts.push(Draft { name, origin: origin.to_owned(), wish, parts, disks: Vec::new() });
+            context.drafts.push(GuestDraft {
+                name,
+                origin: origin.to_owned(),
+                wish,
+                parts,
+                disks: Vec::new(),
+            });
             context.drafts.len() - 1
         }
     };
@@ -180,7 +191,7 @@ fn draft<'c>(context: &'c mut PlanContext, parts: Parts, wish: Wish, origin: &st
 }
 
 /// A guest that is as wished, for what needs no disk.
-pub fn without_disk(context: &mut PlanContext, parts: Parts, wish: Wish, origin: &str) -> Place {
+pub fn without_disk(context: &mut PlanContext, parts: GuestParts, wish: Wish, origin: &str) -> Place {
     Place::Guest(draft(context, parts, wish, origin).name.clone())
 }
 
@@ -206,7 +217,7 @@ struct Network {
 impl Network {
     /// With the step that makes its bridge; `None`: no guest has a card. Which network it is follows from the run's id, so that runs
     /// side by side have different ones.
-    fn plan(drafts: &[Draft], context: &mut PlanContext) -> Result<Option<Network>> {
+    fn plan(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
         let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else { return Ok(None) };
         let from = crc32fast::hash(context.tag.run_id.as_bytes()) >> 8;
         let subnet = free_subnet(&first.parts.routes, from).ok_or_else(|| {
@@ -267,11 +278,11 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
 
 /// Processors of the guests that asked for some; memory goes to the node that they are on, unless it is bound, and they
 /// are looked for on the node that it is bound to.
-fn pins(drafts: &mut [Draft]) -> Result<Vec<Pin>> {
+fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
-    let asking = |draft: &'_ Draft| draft.wish.cpus.is_some();
-    let near = |draft: &'_ Draft| draft.wish.memory.node.or(draft.node_of_drives());
-    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
+    let asking = |draft: &'_ GuestDraft| draft.wish.cpus.is_some();
+    let near = |draft: &'_ GuestDraft| draft.wish.memory.node.or(draft.node_of_drives());
+    let guest = |draft: &'_ GuestDraft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
     let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
     let guests: Vec<pin::Guest> =
         asked.iter().map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near }).collect();
@@ -303,11 +314,11 @@ impl Belows {
     }
 }
 
-impl Draft {
+impl GuestDraft {
     /// The NUMA node of the first drive that the guest is given, or on which all of its disks lie.
     fn node_of_drives(&self) -> Option<u32> {
         let given = self.disks.iter().find_map(|seat| match &seat.disk.server {
-            Server::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
+            DiskServer::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
             _ => None,
         });
         let below = self.disks.first()?.node;
@@ -386,12 +397,12 @@ impl Draft {
     /// The file that brings our program into the guest.
     fn scratch(&self, guest: &GuestSpec, crowd: u32) -> (&'static str, Op) {
         let initrd = match &guest.start {
-            Start::Image { seed, .. } => {
+            GuestStart::Image { seed, .. } => {
                 let patience_s = limits(self.parts.accel, true, crowd).for_the_system().as_secs();
                 let build = BuildSeed { path: seed.clone(), patience_s };
                 return ("write the guest's seed", Op::BuildSeed(build));
             }
-            Start::Kernel { initrd, .. } => initrd,
+            GuestStart::Kernel { initrd, .. } => initrd,
         };
         let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
         let of_root = self.wish.root.iter().flat_map(|_| lab::modules(&self.parts));
@@ -410,8 +421,8 @@ impl Draft {
         if let Some(Beforehand { why, op, server }) = disk.way.beforehand(&disk, &seat.below, &context.tag) {
             let step = context.add(why, op);
             disk.server = match server {
-                Server::Spdk(spdk) => {
-                    Server::Spdk(Spdk { socket: belows.path(&PathRef::Yield(step)), ..spdk })
+                DiskServer::Spdk(spdk) => {
+                    DiskServer::Spdk(Spdk { socket: belows.path(&PathRef::Yield(step)), ..spdk })
                 }
                 known => known,
             };
@@ -422,7 +433,7 @@ impl Draft {
     /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
     fn daemon(&self, at: usize, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
         let mut belows = Belows::default();
-        let server = Server::Daemon(files.socket.clone());
+        let server = DiskServer::Daemon(files.socket.clone());
         let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
         let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
         files.check()?;
@@ -458,17 +469,17 @@ impl Draft {
         }
     }
 
-    fn start(&self, directory: &Path) -> Start {
+    fn start(&self, directory: &Path) -> GuestStart {
         let file = |ending: &str| directory.join(format!("{}.{ending}", self.name));
         if let Some(image) = &self.wish.image {
-            return Start::Image { image: image.clone(), seed: file("seed") };
+            return GuestStart::Image { image: image.clone(), seed: file("seed") };
         }
         // UEFI starts what has an EFI stub, and an unpacked kernel has none.
         let kernel = match self.wish.firmware {
             Some(_) => self.parts.kernel.image.clone(),
             None => self.parts.image.clone(),
         };
-        Start::Kernel { kernel, initrd: file("initramfs"), root: self.wish.root.clone() }
+        GuestStart::Kernel { kernel, initrd: file("initramfs"), root: self.wish.root.clone() }
     }
 }
 
@@ -538,8 +549,8 @@ pub fn reach(
     speak(plan, process, booted)
 }
 
-fn limits(accel: Accel, own_system: bool, crowd: u32) -> Limits {
-    Limits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system).of_crowd(crowd)
+fn limits(accel: Accel, own_system: bool, crowd: u32) -> BootLimits {
+    BootLimits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system).of_crowd(crowd)
 }
 
 /// What to look at first when an image does not come up is nothing that its guest could say.
@@ -561,7 +572,7 @@ fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
 
 fn speak(plan: &GuestPlan, process: ProcessId, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
     let (files, watched) = (plan.files.clone(), vhost_user::watched(&process));
-    let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
+    let link = PeerLink::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)))
         .with_fate(Box::new(move || boot::fate(&process).or_else(|| vhost_user::lost(&watched))));
     Ok((peer, plan.emulated.clone(), booted.qmp))

@@ -1,19 +1,22 @@
 //! `[place.NAME]`: hosts, labs, and what is said of places.
 
 use super::super::error::{Fault, InputError};
-use super::super::place::{self, LabSpec, Names, PlaceSpec};
+use super::super::place::{self, LabSpec, PlaceSpec, StackNames};
 use super::super::remote;
-use super::{Source, Word, Words, plain_name};
+use super::{TomlSource, Word, WordTable, plain_name};
 use ::toml::Spanned;
 use iotax_facts::place::Place;
 use iotax_facts::vm::Described;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-impl Source<'_> {
+impl TomlSource<'_> {
     /// The lab that is always there, and those that are declared.
-    pub(super) fn places(&self, wire: &BTreeMap<String, Spanned<Words>>) -> Result<Names, InputError> {
-        let mut names = Names::default();
+    pub(super) fn places(
+        &self,
+        wire: &BTreeMap<String, Spanned<WordTable>>,
+    ) -> Result<StackNames, InputError> {
+        let mut names = StackNames::default();
         for (name, words) in wire {
             plain_name(name).map_err(|fault| self.fault(&words.span(), fault))?;
             let (spec, described) = self.place(name, words)?;
@@ -38,7 +41,7 @@ impl Source<'_> {
     fn place(
         &self,
         name: &str,
-        words: &Spanned<Words>,
+        words: &Spanned<WordTable>,
     ) -> Result<(Option<PlaceSpec>, Described), InputError> {
         let known = [place::LAB_KEYS, place::HOST_KEYS, &[place::GUEST]].concat();
         let (mut values, mut facts) = (BTreeMap::new(), BTreeMap::new());

@@ -32,8 +32,8 @@ const TWO: &[f64] = &[0.0, 0.02];
 const ONE: &[f64] = &[0.02];
 
 /// Quiet time and disturbed time, seconds, and level of what only the stack meets.
-type Turns = (f64, f64, f64);
-const HELPER: Turns = (0.095, 0.005, 0.6);
+type ShortTurns = (f64, f64, f64);
+const HELPER: ShortTurns = (0.095, 0.005, 0.6);
 /// Time between stalls and their length, seconds.
 const STALLS: (f64, f64) = (1.0, 0.005);
 /// Standard deviation of a cost that drifts.
@@ -42,7 +42,7 @@ const DRIFT: f64 = 0.008;
 const WANDER: [f64; 2] = [0.05, 0.015];
 /// The same of a level that all stacks meet.
 const SHARED: f64 = 0.25;
-const NEIGHBOUR: Turns = (2.7, 0.3, 0.5);
+const NEIGHBOUR: ShortTurns = (2.7, 0.3, 0.5);
 
 fn none() -> f64 {
     1.0

@@ -1,15 +1,15 @@
 //! Lines of the table about short slices.
 
-use super::super::cell::{AddedTime, Cell, Concluded, Outcome, StatedVerdict};
+use super::super::cell::{AddedTime, Concluded, Repetition, SimulatedCell, StatedVerdict};
 use super::super::kinds::Class;
 use super::super::lines::{
-    Bound, Part, SelfcheckLine, Table, Unit, average, covered, firsts, is_difference, share,
+    CellPart, LineBound, LineTable, LineUnit, SelfcheckLine, average, covered, firsts, is_difference, share,
 };
 
 /// One cell of the table: what was simulated and what came of each repetition.
-type Simulated<'a> = (&'a Cell, &'a Vec<Outcome>);
+type Simulated<'a> = (&'a SimulatedCell, &'a Vec<Repetition>);
 
-impl Table<'_> {
+impl LineTable<'_> {
     pub(in super::super) fn short(&self) -> Vec<SelfcheckLine> {
         [
             self.short_false_positives(),
@@ -23,7 +23,7 @@ impl Table<'_> {
     }
 
     fn short_cells(&self, wanted: impl Fn(Class, f64) -> bool) -> impl Iterator<Item = Simulated<'_>> {
-        self.of(move |part| matches!(part, Part::Short(class, cost) if wanted(class, cost)))
+        self.of(move |part| matches!(part, CellPart::Short(class, cost) if wanted(class, cost)))
     }
 
     fn short_shared(&self, cost: f64) -> impl Iterator<Item = Simulated<'_>> {
@@ -39,7 +39,7 @@ impl Table<'_> {
         let figure = "A/A false positives in short slices";
         let line = |of: &str, hits: &mut dyn Iterator<Item = &Concluded>, most: f64| {
             let sample = share(hits.map(is_difference), self.reps);
-            SelfcheckLine::new(figure, of, sample, Unit::Share, Bound::AtMost(most))
+            SelfcheckLine::new(figure, of, sample, LineUnit::Share, LineBound::AtMost(most))
         };
         let one = |(cell, outcomes): Simulated| {
             line(&cell.source.name(), &mut firsts(outcomes), if is_replay(cell) { 0.1 } else { 0.065 })
@@ -54,19 +54,20 @@ impl Table<'_> {
         let mut lines = Vec::new();
         for cost in self.short_costs() {
             let figure = format!("coverage in short slices at true {} %", 100.0 * cost);
-            let line = |of: &str, sample, bound| SelfcheckLine::new(&figure, of, sample, Unit::Share, bound);
+            let line =
+                |of: &str, sample, bound| SelfcheckLine::new(&figure, of, sample, LineUnit::Share, bound);
             for (cell, outcomes) in self.short_shared(cost) {
                 let sample = share(covered(outcomes), self.reps);
                 lines.push(line(&cell.source.name(), sample, least_coverage(cell)));
             }
             let all = self.short_made_up(cost).flat_map(|(_, outcomes)| covered(outcomes));
-            lines.push(line("pooled", share(all, self.reps), Bound::Between(0.935, 0.98)));
+            lines.push(line("pooled", share(all, self.reps), LineBound::Between(0.935, 0.98)));
         }
         for (cell, outcomes) in self.short_cells(|class, _| class != Class::Shared) {
             let figure = format!("coverage in short slices at true {} %, noise in B only", percent(cell));
             let sample = share(covered(outcomes), self.reps);
             let name = cell.source.name();
-            lines.push(SelfcheckLine::new(&figure, &name, sample, Unit::Share, least_coverage(cell)));
+            lines.push(SelfcheckLine::new(&figure, &name, sample, LineUnit::Share, least_coverage(cell)));
         }
         lines
     }
@@ -77,8 +78,8 @@ impl Table<'_> {
             let sample = average(firsts(outcomes).filter_map(|one| one.error), self.reps);
             let name = cell.source.name();
             let known = MOST_BIAS.iter().find(|(known, _)| *known == name).map_or(0.001, |(_, most)| *most);
-            let bound = if is_hard(cell) { Bound::Shown } else { Bound::Between(-known, known) };
-            SelfcheckLine::new(figure, &name, sample, Unit::Points, bound)
+            let bound = if is_hard(cell) { LineBound::Shown } else { LineBound::Between(-known, known) };
+            SelfcheckLine::new(figure, &name, sample, LineUnit::Points, bound)
         };
         self.short_cells(|_, cost| cost == 0.02).filter(|(cell, _)| !is_replay(cell)).map(one).collect()
     }
@@ -92,15 +93,15 @@ impl Table<'_> {
             self.short_cells(|class, _| class == Class::Shared).filter(|(cell, _)| !is_replay(cell));
         let refused = refused.flat_map(|(_, outcomes)| firsts(outcomes)).map(|one| one.refused.is_some());
         [
-            ("says costs in short slices at true 2 %", said(StatedVerdict::Costs), Bound::AtLeast(0.97)),
+            ("says costs in short slices at true 2 %", said(StatedVerdict::Costs), LineBound::AtLeast(0.97)),
             (
                 "says no difference in short slices at true 2 %",
                 said(StatedVerdict::None),
-                Bound::AtMost(0.025),
+                LineBound::AtMost(0.025),
             ),
-            ("false refusals in short slices", share(refused, self.reps), Bound::AtMost(0.01)),
+            ("false refusals in short slices", share(refused, self.reps), LineBound::AtMost(0.01)),
         ]
-        .map(|(figure, sample, bound)| SelfcheckLine::new(figure, "pooled", sample, Unit::Share, bound))
+        .map(|(figure, sample, bound)| SelfcheckLine::new(figure, "pooled", sample, LineUnit::Share, bound))
         .to_vec()
     }
 
@@ -111,9 +112,9 @@ impl Table<'_> {
             for (cell, outcomes) in self.short_shared(cost) {
                 let name = cell.source.name();
                 let bound = MOST_S.iter().find(|(known, _)| *known == name);
-                let bound = bound.map_or(Bound::Shown, |(_, most)| Bound::AtMost(*most));
+                let bound = bound.map_or(LineBound::Shown, |(_, most)| LineBound::AtMost(*most));
                 let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
-                lines.push(SelfcheckLine::new(&figure, &name, sample, Unit::Seconds, bound));
+                lines.push(SelfcheckLine::new(&figure, &name, sample, LineUnit::Seconds, bound));
             }
         }
         lines
@@ -134,19 +135,19 @@ impl Table<'_> {
                 }
                 let name = cell.source.name();
                 let follows = cost > 0.0 && FOLLOWS_LEVEL.contains(&name.as_str());
-                let bound = if follows { Bound::Shown } else { least_coverage(cell) };
+                let bound = if follows { LineBound::Shown } else { least_coverage(cell) };
                 let sample = share(added.iter().map(AddedTime::is_covered), self.reps);
-                lines.push(SelfcheckLine::new(&covers, &name, sample, Unit::Share, bound));
+                lines.push(SelfcheckLine::new(&covers, &name, sample, LineUnit::Share, bound));
                 if !follows && !is_replay(cell) {
                     pooled.extend(added);
                 }
             }
             let sample = share(pooled.iter().map(AddedTime::is_covered), self.reps);
-            let bound = Bound::Between(0.935, 0.99);
-            lines.push(SelfcheckLine::new(&covers, "pooled", sample, Unit::Share, bound));
+            let bound = LineBound::Between(0.935, 0.99);
+            lines.push(SelfcheckLine::new(&covers, "pooled", sample, LineUnit::Share, bound));
             let sample = average(pooled.iter().map(|one| one.off_s), self.reps);
-            let bound = Bound::Between(-1e-7, 1e-7);
-            lines.push(SelfcheckLine::new(&bias, "pooled", sample, Unit::Micros, bound));
+            let bound = LineBound::Between(-1e-7, 1e-7);
+            lines.push(SelfcheckLine::new(&bias, "pooled", sample, LineUnit::Micros, bound));
         }
         lines
     }
@@ -176,23 +177,23 @@ const MOST_BIAS: &[(&str, f64)] = &[("short stalls of B", 0.003), ("short memory
 const FOLLOWS_LEVEL: [&str; 3] = ["short memory 1 s", "short memory 60 s", "short busy neighbour"];
 
 /// Where the usual bound cannot be met, docs/decisions/short-slices.md says why.
-fn least_coverage(cell: &Cell) -> Bound {
+fn least_coverage(cell: &SimulatedCell) -> LineBound {
     match cell.source.class() {
-        Class::Hard => Bound::Shown,
-        _ if cell.source.name() == "short memory 1 s of B" => Bound::AtLeast(0.7),
-        Class::Shared if !is_replay(cell) => Bound::AtLeast(0.935),
-        _ => Bound::AtLeast(0.9),
+        Class::Hard => LineBound::Shown,
+        _ if cell.source.name() == "short memory 1 s of B" => LineBound::AtLeast(0.7),
+        Class::Shared if !is_replay(cell) => LineBound::AtLeast(0.935),
+        _ => LineBound::AtLeast(0.9),
     }
 }
 
-fn percent(cell: &Cell) -> f64 {
+fn percent(cell: &SimulatedCell) -> f64 {
     100.0 * cell.costs[1]
 }
 
-fn is_hard(cell: &Cell) -> bool {
+fn is_hard(cell: &SimulatedCell) -> bool {
     cell.source.class() == Class::Hard
 }
 
-fn is_replay(cell: &Cell) -> bool {
+fn is_replay(cell: &SimulatedCell) -> bool {
     cell.source.recorded().is_some()
 }

@@ -5,7 +5,7 @@
 
 use super::super::signal::Signal;
 use crate::noise::Noise;
-use crate::rounds::Part;
+use crate::rounds::RoundPart;
 use statrs::function::erf::erfc;
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::sync::LazyLock;
@@ -122,7 +122,7 @@ pub struct ShortMachine {
 impl ShortMachine {
     /// Runs a slice: the window begins with a completion after `discard_s` and ends with one
     /// `window_s` later.
-    pub fn slice(&mut self, stack: usize, discard_s: f64, window_s: f64) -> Part {
+    pub fn slice(&mut self, stack: usize, discard_s: f64, window_s: f64) -> RoundPart {
         match self.depth {
             1 => self.one_by_one(stack, discard_s, window_s),
             _ => self.queued(stack, discard_s, window_s),
@@ -134,7 +134,7 @@ impl ShortMachine {
         BASE_S * self.service[0].mean()
     }
 
-    fn one_by_one(&mut self, stack: usize, discard_s: f64, window_s: f64) -> Part {
+    fn one_by_one(&mut self, stack: usize, discard_s: f64, window_s: f64) -> RoundPart {
         let (began_s, mut opened_s, mut ios) = (self.at_s, None, 0u32);
         let service = self.service[stack.min(1)];
         let scale_s = BASE_S / (1.0 - self.costs[stack]);
@@ -160,7 +160,7 @@ impl ShortMachine {
                     if self.at_s >= opened_s + window_s {
                         let seconds = self.at_s - opened_s;
                         self.at_s += SWITCH_S;
-                        return Part { stack, amount: f64::from(ios), seconds };
+                        return RoundPart { stack, amount: f64::from(ios), seconds };
                     }
                 }
             }
@@ -191,7 +191,7 @@ impl ShortMachine {
         done_s
     }
 
-    fn queued(&mut self, stack: usize, discard_s: f64, window_s: f64) -> Part {
+    fn queued(&mut self, stack: usize, discard_s: f64, window_s: f64) -> RoundPart {
         let depth = f64::from(self.depth);
         let rate = QUEUE_RATE * (1.0 - self.costs[stack]);
         let turns = |work_s: f64| work_s * rate / depth;
@@ -204,7 +204,7 @@ impl ShortMachine {
         };
         // What is in flight drains.
         self.at_s += depth / QUEUE_RATE / 2.0;
-        Part { stack, amount: (expected + scatter).round().max(0.0), seconds: window_s }
+        RoundPart { stack, amount: (expected + scatter).round().max(0.0), seconds: window_s }
     }
 }
 
@@ -253,7 +253,7 @@ mod tests {
 
     /// Rate over many slices.
     fn rate(machine: &mut ShortMachine, stack: usize, discard_s: f64) -> f64 {
-        let parts: Vec<Part> = (0..20_000).map(|_| machine.slice(stack, discard_s, 1e-3)).collect();
+        let parts: Vec<RoundPart> = (0..20_000).map(|_| machine.slice(stack, discard_s, 1e-3)).collect();
         parts.iter().map(|part| part.amount).sum::<f64>() / parts.iter().map(|part| part.seconds).sum::<f64>()
     }
 

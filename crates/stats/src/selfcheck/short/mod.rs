@@ -8,13 +8,13 @@ mod lines;
 pub mod machine;
 
 use super::conduct::Conducted;
-use crate::judge::{Judged, Question, judge};
+use crate::judge::{JudgedRatio, Question, judge};
 use crate::length::is_chosen;
 use crate::pilot::{Design, Pattern};
 use crate::ratio::{self, Difference, Total};
-use crate::rounds::{Round, RoundKind, Value};
+use crate::rounds::{Round, RoundKind, SliceValue};
 use crate::stop::{Decision, StopSpec};
-use crate::trial::{Trial, TrialSpec};
+use crate::trial::{RoundTrial, TrialSpec};
 use machine::ShortMachine;
 
 /// How stacks take turns.
@@ -70,7 +70,7 @@ pub fn run_series(machine: &mut ShortMachine, plan: &SeriesPlan, stop: &StopSpec
     let discard_s = (plan.discarded_turns * turn_s).max(LEAST_DISCARD_S);
     let window_s = (WINDOW_OF_DISCARD * discard_s).clamp(LEAST_WINDOW_S, LONGEST_WINDOW_S);
     let orders = (plan.series_s / (2.0 * stacks as f64 * (window_s + discard_s))).ceil().max(1.0) as u32;
-    let mut trial = Trial::new(trial_spec(stacks, seed), &[]);
+    let mut trial = RoundTrial::new(trial_spec(stacks, seed), &[]);
     let mut run = SeriesRun { rounds: Vec::new(), took_s: machine.at_s, window_s };
     let (mut measured_s, mut block_s, mut visit) = (0.0, 0.0, 0);
     for number in 0.. {
@@ -119,7 +119,7 @@ fn trial_spec(stacks: usize, seed: u64) -> TrialSpec {
     TrialSpec {
         stacks: (0..stacks).collect(),
         baseline: 0,
-        value: Value::Rate,
+        value: SliceValue::Rate,
         pattern: Pattern::Mirror,
         long_rounds: false,
         seed,
@@ -131,8 +131,8 @@ fn trial_spec(stacks: usize, seed: u64) -> TrialSpec {
 
 impl SeriesRun {
     /// Judges a stack against the first.
-    pub fn judged(&self, stack: usize, stop: &StopSpec, zone: f64) -> Judged {
-        let question = Question { a: 0, b: stack, value: Value::Rate, zone, precision: stop.precision };
+    pub fn judged(&self, stack: usize, stop: &StopSpec, zone: f64) -> JudgedRatio {
+        let question = Question { a: 0, b: stack, value: SliceValue::Rate, zone, precision: stop.precision };
         judge(&self.rounds, &question)
     }
 

@@ -22,7 +22,7 @@ pub struct Client {
     /// The pool.
     pub pool: String,
     /// What in it.
-    pub of: Part,
+    pub of: PoolPart,
     /// Bytes in all.
     pub bytes: u64,
 }
@@ -30,7 +30,7 @@ pub struct Client {
 /// A part of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum PoolPart {
     /// An image, by librbd.
     Image {
         /// Its name.
@@ -75,7 +75,7 @@ impl Client {
     pub fn check(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let in_path = |c: char| plain(c) || "/+,@=".contains(c);
-        let (Part::Image { name } | Part::Objects { name, .. }) = &self.of;
+        let (PoolPart::Image { name } | PoolPart::Objects { name, .. }) = &self.of;
         let conf = self.conf.to_str().unwrap_or("\0");
         let names = [self.pool.as_str(), name].iter().all(|name| !name.is_empty() && name.chars().all(plain));
         match names && conf.starts_with('/') && conf.chars().all(in_path) {
@@ -90,14 +90,14 @@ impl Client {
     /// fio's engine.
     pub fn ioengine(&self) -> &'static str {
         match self.of {
-            Part::Image { .. } => "rbd",
-            Part::Objects { .. } => "rados",
+            PoolPart::Image { .. } => "rbd",
+            PoolPart::Objects { .. } => "rados",
         }
     }
 
     /// Whether a flush of it has anything to do: what is written to an object is durable.
     pub fn flushes(&self) -> bool {
-        matches!(self.of, Part::Image { .. })
+        matches!(self.of, PoolPart::Image { .. })
     }
 
     /// The job as it fits; its size is known.
@@ -109,7 +109,7 @@ impl Client {
             let why = format!("job \"{}\": fio's engine {} {what}; hint: {hint}", job.name, self.ioengine());
             Err(EngineError::Unfit(why))
         };
-        let Part::Objects { object_bytes, .. } = self.of else { return Ok(job) };
+        let PoolPart::Objects { object_bytes, .. } = self.of else { return Ok(job) };
         let size = job.size.unwrap_or(self.bytes);
         match () {
             () if job.offset > 0 => refuse("begins at its first object", "no offset"),
@@ -140,8 +140,8 @@ impl Client {
         line("clientname", &"admin");
         line("pool", &self.pool);
         match &self.of {
-            Part::Image { name } => line("rbdname", name),
-            Part::Objects { name, object_bytes } => {
+            PoolPart::Image { name } => line("rbdname", name),
+            PoolPart::Objects { name, object_bytes } => {
                 line("conf", &self.conf.display());
                 // Making them again would put them into caches.
                 line("touch_objects", &0);
@@ -161,8 +161,8 @@ impl Client {
             self.ioengine(),
             self.lines(&job),
             match self.of {
-                Part::Image { .. } => 1 << 20,
-                Part::Objects { object_bytes, .. } => object_bytes.min(1 << 20),
+                PoolPart::Image { .. } => 1 << 20,
+                PoolPart::Objects { object_bytes, .. } => object_bytes.min(1 << 20),
             },
             self.bytes,
             if self.flushes() { "end_fsync=1\n" } else { "" }
@@ -176,7 +176,7 @@ mod tests {
     use iotax_load::Rw;
 
     fn objects() -> Client {
-        let of = Part::Objects { name: "iotax".into(), object_bytes: 4 << 20 };
+        let of = PoolPart::Objects { name: "iotax".into(), object_bytes: 4 << 20 };
         Client { conf: "/r/ceph0/ceph.conf".into(), pool: "p".into(), of, bytes: 64 << 20 }
     }
 
@@ -220,7 +220,7 @@ mod tests {
         ] {
             assert!(objects().fitted(odd).unwrap_err().to_string().contains(what));
         }
-        let image = Client { of: Part::Image { name: "i".into() }, ..objects() };
+        let image = Client { of: PoolPart::Image { name: "i".into() }, ..objects() };
         assert!(image.lines(&job).contains("rbdname=i\n") && image.filling().contains("end_fsync=1"));
         assert!(objects().filling().contains("ioengine=rados\n") && !objects().filling().contains("fsync"));
     }

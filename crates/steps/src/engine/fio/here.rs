@@ -7,7 +7,7 @@ use crate::ceph::Cluster;
 use crate::wire::agent::monotonic_ns;
 use iotax_host::Missing;
 use iotax_load::TargetSpec;
-use iotax_sys::child::{ANSWERS_WITHIN, Ended, ends_with_us, output_of, run_within};
+use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, ends_with_us, output_of, run_within};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
 use std::os::fd::AsRawFd;
@@ -92,7 +92,7 @@ impl Site for Here {
         let ended =
             run_within(child, limit).map_err(|source| system("wait for", Path::new("fio"), source))?;
         match (ended, &self.client) {
-            (Ended::Killed | Ended::Stuck, Some(client)) => Err(EngineError::Fio {
+            (ChildEnd::Killed | ChildEnd::Stuck, Some(client)) => Err(EngineError::Fio {
                 status: format!("ended after {} s", limit.as_secs()),
                 words: format!(
                     "its I/Os did not complete; {}",

@@ -13,15 +13,15 @@ mod client;
 mod here;
 mod report;
 
-pub use client::{Client, ENDING, Part};
+pub use client::{Client, ENDING, PoolPart};
 pub use here::{missing, version};
 
-use super::{EngineError, Kind, LoadEngine};
+use super::{EngineError, EngineKind, LoadEngine};
 use crate::wire::peer::slice_limit;
 use here::Here;
 use iotax_facts::Engine;
-use iotax_load::{Bound, Iomem, Job, SliceResult, SliceSpec, TargetSpec};
-use iotax_sys::child::{ANSWERS_WITHIN, Ended, output_of};
+use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec};
+use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, output_of};
 use report::Report;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -29,7 +29,7 @@ use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
-pub(super) static KIND: Kind = Kind {
+pub(super) static KIND: EngineKind = EngineKind {
     needs: &["fio"],
     // It knows its window to a millisecond and takes 0.3 s to start.
     shortest_slice_ns: 1_000_000_000,
@@ -114,12 +114,12 @@ pub struct Fio {
     version: String,
     why: String,
     ioengine: &'static str,
-    members: Vec<Member>,
+    members: Vec<FioTarget>,
     slices: u64,
 }
 
 /// A target, and the jobs as they fit it.
-struct Member {
+struct FioTarget {
     target: TargetSpec,
     /// As written into the job file.
     filename: Filename,
@@ -137,7 +137,7 @@ impl Fio {
             return Err(EngineError::Unfit("no target to run on".into()));
         }
         let members =
-            targets.iter().map(|target| Member::of(&*site, target, jobs)).collect::<Result<_, _>>()?;
+            targets.iter().map(|target| FioTarget::of(&*site, target, jobs)).collect::<Result<_, _>>()?;
         let ioengine = site.ioengines().at_depth_one;
         let mut fio = Fio { site, version, why: String::new(), ioengine, members, slices: 0 };
         (fio.ioengine, fio.why) = fio.choose_ioengine()?;
@@ -165,15 +165,15 @@ impl Fio {
             line("end_fsync", &1);
         }
         match spec.bound {
-            Bound::Time { ns } => {
+            SliceBound::Time { ns } => {
                 line("time_based", &1);
                 line("runtime", &format_args!("{}ms", ns.div_ceil(1_000_000)));
                 line("ramp_time", &format_args!("{}ms", spec.min_discard_ns.div_ceil(1_000_000)));
             }
-            Bound::Bytes { .. } if self.site.ends_by_itself() => {
+            SliceBound::Bytes { .. } if self.site.ends_by_itself() => {
                 line("runtime", &format_args!("{}s", limit_of(spec).as_secs()));
             }
-            Bound::Bytes { .. } => {}
+            SliceBound::Bytes { .. } => {}
         }
         for (number, (member, job)) in self.jobs().enumerate() {
             text += &self.section(number, member, job, spec);
@@ -182,11 +182,11 @@ impl Fio {
     }
 
     /// Every job of every member.
-    fn jobs(&self) -> impl Iterator<Item = (&Member, &Job)> {
+    fn jobs(&self) -> impl Iterator<Item = (&FioTarget, &Job)> {
         self.members.iter().flat_map(|member| member.jobs.iter().map(move |job| (member, job)))
     }
 
-    fn section(&self, number: usize, member: &Member, job: &Job, spec: &SliceSpec) -> String {
+    fn section(&self, number: usize, member: &FioTarget, job: &Job, spec: &SliceSpec) -> String {
         let mut text = format!("[job{number}]\n");
         match self.site.client() {
             Some(client) => text += &client.lines(job),
@@ -242,7 +242,7 @@ impl Fio {
         if let Some(rate) = job.rate_iops {
             line("rate_iops", &rate);
         }
-        if let Bound::Bytes { bytes } = spec.bound {
+        if let SliceBound::Bytes { bytes } = spec.bound {
             line("io_size", &self.share_of(bytes, job));
         }
         text
@@ -281,7 +281,7 @@ impl Fio {
     }
 
     /// One read of one block, with fio's own protection against writing.
-    fn trial(&self, ioengine: &str, member: &Member) -> Result<(), EngineError> {
+    fn trial(&self, ioengine: &str, member: &FioTarget) -> Result<(), EngineError> {
         let (bs, direct) = member.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
         let text = format!(
             "[trial]\nioengine={ioengine}\nfilename={}\nallow_file_create=0\nthread=1\nrw=read\nbs={bs}\nsize={bs}\ndirect={}\n",
@@ -305,7 +305,7 @@ impl Fio {
 
     /// A fio that ended by itself before its bytes were through has measured something else.
     fn check_whole(&self, spec: &SliceSpec, result: &SliceResult) -> Result<(), EngineError> {
-        let Bound::Bytes { bytes } = spec.bound else { return Ok(()) };
+        let SliceBound::Bytes { bytes } = spec.bound else { return Ok(()) };
         let wanted: u64 =
             self.jobs().map(|(_, job)| u64::from(job.numjobs) * self.share_of(bytes, job)).sum();
         let short = result.read.bytes + result.write.bytes < wanted && result.errors == 0;
@@ -313,10 +313,10 @@ impl Fio {
     }
 }
 
-impl Member {
-    fn of(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Member, EngineError> {
+impl FioTarget {
+    fn of(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<FioTarget, EngineError> {
         let jobs = fitted(site, target, jobs)?;
-        Ok(Member { target: target.clone(), filename: site.filename(&target.path)?, jobs })
+        Ok(FioTarget { target: target.clone(), filename: site.filename(&target.path)?, jobs })
     }
 }
 
@@ -334,7 +334,7 @@ impl LoadEngine for Fio {
         let mut words = self.site.command(&options(readonly));
         // The job comes on standard input: its text is part of the command.
         let spec = SliceSpec {
-            bound: Bound::Time { ns: 1_000_000_000 },
+            bound: SliceBound::Time { ns: 1_000_000_000 },
             min_discard_ns: 0,
             flush: false,
             begin_ns: None,
@@ -352,7 +352,7 @@ impl LoadEngine for Fio {
         let mut result = report::convert(&report)?;
         result.window_start_ns = self.site.window_start(report.timestamp_ms, result.window_ns);
         self.check_whole(spec, &result)?;
-        if matches!(spec.bound, Bound::Time { .. }) {
+        if matches!(spec.bound, SliceBound::Time { .. }) {
             result.discarded_ns = spec.min_discard_ns.div_ceil(1_000_000) * 1_000_000;
         }
         // fio's own end_fsync would lie inside its runtime. This one starts after fio has ended: what
@@ -494,9 +494,9 @@ pub fn too_long(limit: Duration) -> EngineError {
 ///
 /// # Errors
 /// When it was killed, at its limit or because it wrote too much.
-pub fn output_in_time(ended: Ended, limit: Duration) -> Result<Output, EngineError> {
+pub fn output_in_time(ended: ChildEnd, limit: Duration) -> Result<Output, EngineError> {
     match ended {
-        Ended::Killed | Ended::Stuck => Err(too_long(limit)),
+        ChildEnd::Killed | ChildEnd::Stuck => Err(too_long(limit)),
         ended => ended.output(limit).map_err(|why| EngineError::Output(format!("it {why}"))),
     }
 }

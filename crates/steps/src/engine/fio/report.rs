@@ -33,16 +33,16 @@ struct SideReport {
     io_bytes: u64,
     total_ios: u64,
     runtime: u64,
-    lat_ns: Latency,
+    lat_ns: ReportedLatency,
 }
 
 #[derive(Debug, Deserialize)]
 struct SyncReport {
-    lat_ns: Latency,
+    lat_ns: ReportedLatency,
 }
 
 #[derive(Debug, Deserialize)]
-struct Latency {
+struct ReportedLatency {
     /// Middle of a bucket to its count.
     #[serde(default)]
     bins: BTreeMap<String, u64>,
@@ -94,7 +94,7 @@ fn add_direction(sum: &mut Direction, side: &SideReport) -> Result<(), EngineErr
     add_bins(&mut sum.latency, &side.lat_ns)
 }
 
-fn add_bins(histogram: &mut Histogram, latency: &Latency) -> Result<(), EngineError> {
+fn add_bins(histogram: &mut Histogram, latency: &ReportedLatency) -> Result<(), EngineError> {
     for (middle, count) in &latency.bins {
         let ns: u64 =
             middle.parse().map_err(|_| EngineError::Output(format!("bin \"{middle}\" is no number")))?;

@@ -27,7 +27,7 @@ fn without_fio() -> bool {
 
 fn time(ms: u64) -> SliceSpec {
     SliceSpec {
-        bound: Bound::Time { ns: ms * 1_000_000 },
+        bound: SliceBound::Time { ns: ms * 1_000_000 },
         min_discard_ns: 30_000_000,
         flush: false,
         begin_ns: None,
@@ -68,8 +68,12 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
     let job =
         Job { rw: Rw::RandWrite, iodepth: 4, numjobs: 2, offset: 1 << 20, fdatasync: 16, ..Job::default() };
     let mut fio = Fio::prepare(Box::new(Here::default()), &[bounded], &[job]).unwrap();
-    let spec =
-        SliceSpec { bound: Bound::Bytes { bytes: 2 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
+    let spec = SliceSpec {
+        bound: SliceBound::Bytes { bytes: 2 << 20 },
+        min_discard_ns: 0,
+        flush: true,
+        begin_ns: None,
+    };
     let result = fio.slice(&spec).unwrap();
     assert_eq!((result.write.bytes, result.write.latency.count()), (2 << 20, 512));
     assert!(result.sync_latency.count() >= 16, "{}", result.sync_latency.count());
@@ -91,8 +95,12 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
     let mut fio =
         Fio::prepare(Box::new(Here::default()), &targets, &[write, Job { bs: 8192, ..Job::default() }])
             .unwrap();
-    let spec =
-        SliceSpec { bound: Bound::Bytes { bytes: 1 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
+    let spec = SliceSpec {
+        bound: SliceBound::Bytes { bytes: 1 << 20 },
+        min_discard_ns: 0,
+        flush: true,
+        begin_ns: None,
+    };
     let text = fio.job_file(&spec);
     assert_eq!(text.matches("[job").count(), 4, "{text}");
     for path in [&one, &two] {
@@ -139,7 +147,7 @@ fn fio_words_come_through_when_it_fails() {
 
 #[test]
 fn fio_is_ended_before_the_host_gives_up() {
-    let bytes = SliceSpec { bound: Bound::Bytes { bytes: 1 << 30 }, ..time(0) };
+    let bytes = SliceSpec { bound: SliceBound::Bytes { bytes: 1 << 30 }, ..time(0) };
     for spec in [time(1_000), time(60_000), bytes] {
         let (limit, host) = (limit_of(&spec), slice_limit(&spec));
         assert!(limit < host && limit > Duration::from_secs(60), "{spec:?}: {limit:?} of {host:?}");

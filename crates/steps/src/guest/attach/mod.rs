@@ -11,14 +11,14 @@ mod vhost_user_blk;
 mod virtio_blk;
 mod virtio_scsi;
 
-use super::qemu::{Backend, DiskSpec, Line, Server, can_be_sockets};
+use super::qemu::{Backend, CommandLine, DiskServer, DiskSpec, can_be_sockets};
 use crate::op::Op;
 use crate::{PathRef, RunTag};
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
 /// Every way, by QEMU's word for it.
-pub const ALL: &[&dyn Way] = &[
+pub const ALL: &[&dyn AttachWay] = &[
     &virtio_blk::VirtioBlk,
     &virtio_scsi::VirtioScsi,
     &nvme::Nvme,
@@ -28,13 +28,13 @@ pub const ALL: &[&dyn Way] = &[
 ];
 
 /// What `vhost-user-blk` is with the option `spdk`.
-pub const SPDK: &dyn Way = &spdk::VhostUserSpdk;
+pub const SPDK: &dyn AttachWay = &spdk::VhostUserSpdk;
 
 /// Its form over a socket that another process serves.
-pub const SOCKET: &dyn Way = &socket::VhostUserSocket;
+pub const SOCKET: &dyn AttachWay = &socket::VhostUserSocket;
 
 /// A member of the family.
-pub trait Way: Sync {
+pub trait AttachWay: Sync {
     /// Its word in stacks.
     fn name(&self) -> &'static str;
 
@@ -115,17 +115,17 @@ pub trait Way: Sync {
     }
 
     /// Adds disk number `at` to QEMU's command line.
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec);
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec);
 }
 
-impl std::fmt::Debug for dyn Way {
+impl std::fmt::Debug for dyn AttachWay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl PartialEq for dyn Way {
-    fn eq(&self, other: &dyn Way) -> bool {
+impl PartialEq for dyn AttachWay {
+    fn eq(&self, other: &dyn AttachWay) -> bool {
         self.name() == other.name()
     }
 }
@@ -138,7 +138,7 @@ pub struct Beforehand {
     /// The step.
     pub op: Op,
     /// What serves the disk afterwards.
-    pub server: Server,
+    pub server: DiskServer,
 }
 
 /// Options of a disk that something in QEMU answers for, those of its queues first: a drive has none of them.
@@ -210,7 +210,7 @@ impl DaemonFiles {
 }
 
 /// The way of that name.
-pub fn by_name(name: &str) -> Option<&'static dyn Way> {
+pub fn by_name(name: &str) -> Option<&'static dyn AttachWay> {
     ALL.iter().copied().find(|way| way.name() == name)
 }
 
@@ -220,14 +220,14 @@ fn ids(at: usize) -> (String, String) {
 }
 
 /// Adds the threads that serve disk number `at` and gives their ids.
-fn iothreads(line: &mut Line, at: usize, disk: &DiskSpec) -> Vec<String> {
+fn iothreads(line: &mut CommandLine, at: usize, disk: &DiskSpec) -> Vec<String> {
     let id = |thread: u16| match disk.iothreads {
         1 => format!("iothread{at}"),
         _ => format!("iothread{at}-{thread}"),
     };
     let ids: Vec<String> = (0..disk.iothreads).map(id).collect();
     for id in &ids {
-        line.option("-object", super::qemu::Value::of("iothread").set("id", id));
+        line.option("-object", super::qemu::OptionValue::of("iothread").set("id", id));
     }
     ids
 }

@@ -1,12 +1,12 @@
 //! An emulated NVMe drive, a controller each: what a guest without virtio's drivers gets. QEMU serves it in its main loop.
 
-use super::{Property, Way, ids};
-use crate::guest::qemu::{DiskSpec, Line, Value, on_off};
+use super::{AttachWay, Property, ids};
+use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
 
 /// The way.
 pub struct Nvme;
 
-impl Way for Nvme {
+impl AttachWay for Nvme {
     fn name(&self) -> &'static str {
         "nvme"
     }
@@ -40,10 +40,10 @@ impl Way for Nvme {
         ]
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         disk.add_drive(line, &node);
-        let value = Value::of("nvme")
+        let value = OptionValue::of("nvme")
             .set("id", device)
             .set("drive", &node)
             .set("serial", &disk.serial)

@@ -2,13 +2,13 @@
 //! memory: an engine of the stack or an existing one. QEMU is not in the way of an I/O, and nothing is started or
 //! removed here.
 
-use super::{Property, Way, vhost_user_blk};
-use crate::guest::qemu::{Backend, DiskSpec, Line};
+use super::{AttachWay, Property, vhost_user_blk};
+use crate::guest::qemu::{Backend, CommandLine, DiskSpec};
 
 /// The way: `vhost-user-blk` with the option `socket`.
 pub struct VhostUserSocket;
 
-impl Way for VhostUserSocket {
+impl AttachWay for VhostUserSocket {
     fn name(&self) -> &'static str {
         "vhost-user-blk with socket"
     }
@@ -38,7 +38,7 @@ impl Way for VhostUserSocket {
         vhost_user_blk::properties(at)
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         vhost_user_blk::add(line, at, disk, &disk.path);
     }
 }

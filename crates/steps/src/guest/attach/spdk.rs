@@ -1,16 +1,16 @@
 //! vhost-user-blk out of a running SPDK target: its reactors serve the disk out of the guest's memory, by a bdev over what is
 //! below. QEMU is not in the way of an I/O, and the target is nobody's child: it was there before.
 
-use super::{Beforehand, Property, Way, vhost_user_blk};
-use crate::guest::qemu::{Aio, Backend, DiskSpec, Line, Server, Spdk};
-use crate::op::{ExportSpdk, Op, Part};
+use super::{AttachWay, Beforehand, Property, vhost_user_blk};
+use crate::guest::qemu::{Aio, Backend, CommandLine, DiskServer, DiskSpec, Spdk};
+use crate::op::{BdevPart, ExportSpdk, Op};
 use crate::{PathRef, RunTag};
 use iotax_units::MIB;
 
 /// The way: `vhost-user-blk` with the option `spdk`.
 pub struct VhostUserSpdk;
 
-impl Way for VhostUserSpdk {
+impl AttachWay for VhostUserSpdk {
     fn name(&self) -> &'static str {
         "vhost-user-blk with spdk"
     }
@@ -37,7 +37,7 @@ impl Way for VhostUserSpdk {
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
-        if !matches!(disk.server, Server::Spdk(_)) {
+        if !matches!(disk.server, DiskServer::Spdk(_)) {
             return Err("attach=vhost-user-blk with spdk without the target that serves it".into());
         }
         match (disk.aio, disk.read_only) {
@@ -53,7 +53,7 @@ impl Way for VhostUserSpdk {
     }
 
     fn beforehand(&self, disk: &DiskSpec, below: &PathRef, tag: &RunTag) -> Option<Beforehand> {
-        let Server::Spdk(spdk) = &disk.server else { return None };
+        let DiskServer::Spdk(spdk) = &disk.server else { return None };
         let spdk = Spdk { name: format!("iotax-{}-{}", tag.run_id, disk.serial), ..spdk.clone() };
         let op = Op::ExportSpdk(ExportSpdk {
             rpc: spdk.rpc.clone(),
@@ -64,22 +64,22 @@ impl Way for VhostUserSpdk {
             cpumask: spdk.cpumask.clone(),
             name: spdk.name.clone(),
         });
-        Some(Beforehand { why: "serve the guest's disk by SPDK", op, server: Server::Spdk(spdk) })
+        Some(Beforehand { why: "serve the guest's disk by SPDK", op, server: DiskServer::Spdk(spdk) })
     }
 
     fn properties(&self, at: usize) -> Vec<Property> {
         vhost_user_blk::properties(at)
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
-        let Server::Spdk(spdk) = &disk.server else { return };
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+        let DiskServer::Spdk(spdk) = &disk.server else { return };
         vhost_user_blk::add(line, at, disk, &spdk.socket);
     }
 }
 
 /// A file shows its data and not the marker behind them, guests side by side have a part each; a device is shown as it is.
-fn part(disk: &DiskSpec) -> Option<Part> {
+fn part(disk: &DiskSpec) -> Option<BdevPart> {
     let bytes = disk.bytes.filter(|bytes| *bytes >= MIB)?;
     let whole = disk.backend == Backend::HostDevice && !disk.shared_out;
-    (!whole).then(|| Part { at: disk.offset / bytes, mib: bytes / MIB })
+    (!whole).then(|| BdevPart { at: disk.offset / bytes, mib: bytes / MIB })
 }

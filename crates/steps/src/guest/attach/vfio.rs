@@ -1,16 +1,16 @@
 //! vfio: the drive itself. The host's driver lets go of it, the IOMMU keeps it within the guest's memory, and the guest's own
 //! NVMe driver has it; QEMU is in the way of its interrupts at most.
 
-use super::{Beforehand, Property, Way, ids};
+use super::{AttachWay, Beforehand, Property, ids};
 use crate::PathRef;
 use crate::RunTag;
-use crate::guest::qemu::{DiskSpec, Line, Server, Value};
+use crate::guest::qemu::{CommandLine, DiskServer, DiskSpec, OptionValue};
 use crate::op::{Op, PassThrough};
 
 /// The way.
 pub struct Vfio;
 
-impl Way for Vfio {
+impl AttachWay for Vfio {
     fn name(&self) -> &'static str {
         "vfio"
     }
@@ -37,13 +37,13 @@ impl Way for Vfio {
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
         match &disk.server {
-            Server::Drive(_) => Ok(()),
+            DiskServer::Drive(_) => Ok(()),
             _ => Err("attach=vfio without the drive that it takes".into()),
         }
     }
 
     fn beforehand(&self, disk: &DiskSpec, below: &PathRef, _: &RunTag) -> Option<Beforehand> {
-        let (Server::Drive(drive), PathRef::Path(path)) = (&disk.server, below) else { return None };
+        let (DiskServer::Drive(drive), PathRef::Path(path)) = (&disk.server, below) else { return None };
         let op = Op::PassThrough(PassThrough {
             address: drive.address.clone(),
             driver: drive.driver.clone()?,
@@ -57,9 +57,9 @@ impl Way for Vfio {
         vec![Property::new("host", &ids(at).1, "host")]
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
-        let Server::Drive(drive) = &disk.server else { return };
-        let value = Value::of("vfio-pci")
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+        let DiskServer::Drive(drive) = &disk.server else { return };
+        let value = OptionValue::of("vfio-pci")
             .set("id", ids(at).1)
             .set("host", &drive.address)
             .set("addr", format!("{:#x}", super::slot(at)));

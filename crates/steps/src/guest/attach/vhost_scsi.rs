@@ -1,15 +1,15 @@
 //! vhost-scsi: this host's kernel serves the disk (LIO) out of the guest's memory. Neither QEMU nor any process is in the way
 //! of an I/O.
 
-use super::{Beforehand, Property, Way, ids};
-use crate::guest::qemu::{Backend, DiskSpec, Line, Server, Value};
+use super::{AttachWay, Beforehand, Property, ids};
+use crate::guest::qemu::{Backend, CommandLine, DiskServer, DiskSpec, OptionValue};
 use crate::op::{ExportVhostScsi, Op};
 use crate::{PathRef, RunTag};
 
 /// The way.
 pub struct VhostScsi;
 
-impl Way for VhostScsi {
+impl AttachWay for VhostScsi {
     fn name(&self) -> &'static str {
         "vhost-scsi"
     }
@@ -37,8 +37,8 @@ impl Way for VhostScsi {
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
         match disk.server {
-            Server::Kernel(_) if disk.offset == 0 => Ok(()),
-            Server::Kernel(_) => {
+            DiskServer::Kernel(_) if disk.offset == 0 => Ok(()),
+            DiskServer::Kernel(_) => {
                 Err("LIO serves a file from its start, so guests side by side cannot have a part of it each"
                     .into())
             }
@@ -58,7 +58,7 @@ impl Way for VhostScsi {
             wwn: wwn.clone(),
             serial: disk.serial.clone(),
         });
-        Some(Beforehand { why: "serve the guest's disk by the kernel", op, server: Server::Kernel(wwn) })
+        Some(Beforehand { why: "serve the guest's disk by the kernel", op, server: DiskServer::Kernel(wwn) })
     }
 
     fn properties(&self, at: usize) -> Vec<Property> {
@@ -70,9 +70,9 @@ impl Way for VhostScsi {
         ]
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
-        let Server::Kernel(wwn) = &disk.server else { return };
-        let value = Value::of("vhost-scsi-pci")
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+        let DiskServer::Kernel(wwn) = &disk.server else { return };
+        let value = OptionValue::of("vhost-scsi-pci")
             .set("id", ids(at).1)
             .set("wwpn", wwn)
             .maybe("num_queues", disk.num_queues)

@@ -1,15 +1,15 @@
 //! vhost-user-blk: a process of its own serves the disk out of the guest's memory, here QEMU's storage daemon. QEMU itself
 //! is not in the way of an I/O.
 
-use super::{DaemonFiles, Property, Way, ids};
-use crate::guest::qemu::{DiskSpec, Line, STORAGE_DAEMON, Server, Value, on_off, socket};
+use super::{AttachWay, DaemonFiles, Property, ids};
+use crate::guest::qemu::{CommandLine, DiskServer, DiskSpec, OptionValue, STORAGE_DAEMON, on_off, socket};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// The way.
 pub struct VhostUserBlk;
 
-impl Way for VhostUserBlk {
+impl AttachWay for VhostUserBlk {
     fn name(&self) -> &'static str {
         "vhost-user-blk"
     }
@@ -28,7 +28,7 @@ impl Way for VhostUserBlk {
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
         super::one_thread_at_most(disk)?;
-        if !matches!(disk.server, Server::Daemon(_)) {
+        if !matches!(disk.server, DiskServer::Daemon(_)) {
             return Err("attach=vhost-user-blk without the socket of what serves it".into());
         }
         match disk.cache.write_cache() {
@@ -41,13 +41,13 @@ impl Way for VhostUserBlk {
     }
 
     fn daemon(&self, disk: &DiskSpec, files: &DaemonFiles) -> Option<Vec<OsString>> {
-        let mut line = Line::default();
+        let mut line = CommandLine::default();
         line.word(STORAGE_DAEMON).word("--pidfile").word(&files.pid);
         line.option("--chardev", socket("control", &files.control));
         line.words("--monitor chardev=control,mode=control");
         line.option("--blockdev", disk.node("disk"));
         let threads = iothreads_of_daemon(&mut line, disk);
-        let export = Value::of("vhost-user-blk")
+        let export = OptionValue::of("vhost-user-blk")
             .set("id", "export")
             .set("node-name", "disk")
             .set("addr.type", "unix")
@@ -63,8 +63,8 @@ impl Way for VhostUserBlk {
         properties(at)
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
-        let Server::Daemon(socket) = &disk.server else { return };
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
+        let DiskServer::Daemon(socket) = &disk.server else { return };
         add(line, at, disk, socket);
     }
 }
@@ -79,10 +79,10 @@ pub(super) fn properties(at: usize) -> Vec<Property> {
 }
 
 /// QEMU's end of it; the other one listens on that socket.
-pub(super) fn add(line: &mut Line, at: usize, disk: &DiskSpec, socket: &Path) {
+pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &Path) {
     let (node, device) = ids(at);
-    line.option("-chardev", Value::of("socket").set("id", &node).set("path", socket));
-    let value = Value::of("vhost-user-blk-pci")
+    line.option("-chardev", OptionValue::of("socket").set("id", &node).set("path", socket));
+    let value = OptionValue::of("vhost-user-blk-pci")
         .set("id", device)
         .set("chardev", &node)
         .set("addr", format!("{:#x}", super::slot(at)))
@@ -95,10 +95,10 @@ pub(super) fn add(line: &mut Line, at: usize, disk: &DiskSpec, socket: &Path) {
 }
 
 /// The daemon's thread, if it is to have one.
-fn iothreads_of_daemon(line: &mut Line, disk: &DiskSpec) -> Option<&'static str> {
+fn iothreads_of_daemon(line: &mut CommandLine, disk: &DiskSpec) -> Option<&'static str> {
     let id = "iothread0";
     (disk.iothreads > 0).then(|| {
-        line.option("--object", Value::of("iothread").set("id", id));
+        line.option("--object", OptionValue::of("iothread").set("id", id));
         id
     })
 }

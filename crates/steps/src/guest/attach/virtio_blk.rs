@@ -1,13 +1,13 @@
 //! virtio-blk: a paravirtual disk. Several iothreads share its queues from QEMU 9.0 on.
 
-use super::{Property, Way, ids, iothreads};
-use crate::guest::qemu::{DiskSpec, Line, Value, on_off};
+use super::{AttachWay, Property, ids, iothreads};
+use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
 use serde_json::json;
 
 /// The way.
 pub struct VirtioBlk;
 
-impl Way for VirtioBlk {
+impl AttachWay for VirtioBlk {
     fn name(&self) -> &'static str {
         "virtio-blk"
     }
@@ -26,7 +26,7 @@ impl Way for VirtioBlk {
         ["iothread", "iothread-vq-mapping"].map(of_device).into()
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         disk.add_drive(line, &node);
         let threads = iothreads(line, at, disk);
@@ -34,7 +34,7 @@ impl Way for VirtioBlk {
             line.word("-device").word(mapped(disk, &node, &device, &threads));
             return;
         }
-        let value = Value::of("virtio-blk-pci")
+        let value = OptionValue::of("virtio-blk-pci")
             .set("id", device)
             .set("drive", &node)
             .set("serial", &disk.serial)

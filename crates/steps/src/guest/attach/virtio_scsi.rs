@@ -1,12 +1,12 @@
 //! virtio-scsi: a paravirtual controller of its own for each disk, so that no two share a queue or a thread.
 
-use super::{Property, Way, ids, iothreads, one_thread_at_most};
-use crate::guest::qemu::{DiskSpec, Line, Value, on_off};
+use super::{AttachWay, Property, ids, iothreads, one_thread_at_most};
+use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
 
 /// The way.
 pub struct VirtioScsi;
 
-impl Way for VirtioScsi {
+impl AttachWay for VirtioScsi {
     fn name(&self) -> &'static str {
         "virtio-scsi"
     }
@@ -33,18 +33,18 @@ impl Way for VirtioScsi {
         vec![Property::new("iothreads", &controller(at), "iothread")]
     }
 
-    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+    fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         let controller = controller(at);
         disk.add_drive(line, &node);
         let threads = iothreads(line, at, disk);
-        let value = Value::of("virtio-scsi-pci")
+        let value = OptionValue::of("virtio-scsi-pci")
             .set("id", &controller)
             .maybe("num_queues", disk.num_queues)
             .maybe("virtqueue_size", disk.queue_size)
             .maybe("iothread", threads.first());
         line.option("-device", value);
-        let value = Value::of("scsi-hd")
+        let value = OptionValue::of("scsi-hd")
             .set("id", device)
             .set("bus", format!("{controller}.0"))
             .set("drive", &node)

@@ -1,13 +1,13 @@
 //! A disk of a guest as QEMU is told of it: cache mode, how the host's I/O is issued, the block node. How it reaches the
 //! guest is its way's business.
 
-use super::super::attach::Way;
+use super::super::attach::AttachWay;
 use super::image::Qcow2;
 use super::is_plain;
-use super::line::{Line, Value, on_off};
+use super::line::{CommandLine, OptionValue, on_off};
 use super::version::Version;
 use crate::RbdImage;
-use iotax_host::pci::Drive;
+use iotax_host::pci::PciDrive;
 use std::path::{Path, PathBuf};
 
 /// QEMU's cache modes. What each means, in QEMU's own settings:
@@ -132,7 +132,7 @@ impl DetectZeroes {
 
 /// Who serves a disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Server {
+pub enum DiskServer {
     /// QEMU's block layer.
     #[default]
     Qemu,
@@ -143,7 +143,7 @@ pub enum Server {
     /// A running SPDK target.
     Spdk(Spdk),
     /// The drive itself, by vfio.
-    Drive(Box<Drive>),
+    Drive(Box<PciDrive>),
 }
 
 /// A disk in an SPDK target.
@@ -164,7 +164,7 @@ pub struct Spdk {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpec {
     /// How it reaches the guest.
-    pub way: &'static dyn Way,
+    pub way: &'static dyn AttachWay,
     /// What is below, an absolute path; of an image of Ceph's the ceph.conf of its cluster.
     pub path: PathBuf,
     /// The image of Ceph's that is below.
@@ -202,7 +202,7 @@ pub struct DiskSpec {
     /// Others write other parts of what is below: QEMU's lock, which is on the whole, would keep them out.
     pub shared_out: bool,
     /// Who serves it.
-    pub server: Server,
+    pub server: DiskServer,
 }
 
 impl DiskSpec {
@@ -229,29 +229,29 @@ impl DiskSpec {
             read_only: false,
             share_read: false,
             shared_out: false,
-            server: Server::Qemu,
+            server: DiskServer::Qemu,
         }
     }
 
     /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node inherits the cache settings
     /// and read-only from the node around it.
-    pub fn node(&self, name: &str) -> Value {
-        self.with_settings(Value::new("driver", self.format()).set("node-name", name))
+    pub fn node(&self, name: &str) -> OptionValue {
+        self.with_settings(OptionValue::new("driver", self.format()).set("node-name", name))
     }
 
     /// Adds what a device of QEMU names as its drive. Only -drive makes a temporary overlay (qcow2, in TMPDIR or /var/tmp,
     /// unlinked at once); its raw node then has a name of its own.
-    pub fn add_drive(&self, line: &mut Line, name: &str) {
+    pub fn add_drive(&self, line: &mut CommandLine, name: &str) {
         if !self.snapshot {
             line.option("-blockdev", self.node(name));
             return;
         }
         let drive =
-            Value::new("if", "none").set("id", name).set("snapshot", "on").set("driver", self.format());
+            OptionValue::new("if", "none").set("id", name).set("snapshot", "on").set("driver", self.format());
         line.option("-drive", self.with_settings(drive.set("node-name", format!("{name}-below"))));
     }
 
-    fn with_settings(&self, value: Value) -> Value {
+    fn with_settings(&self, value: OptionValue) -> OptionValue {
         let images = self.qcow2.as_ref();
         let own = value
             .maybe("offset", (images.is_none() && self.offset > 0).then_some(self.offset))
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn an_overlay_is_made_by_a_drive_with_the_same_settings() {
         let words = |snapshot| {
-            let mut line = Line::default();
+            let mut line = CommandLine::default();
             DiskSpec { snapshot, offset: 1 << 20, ..DiskSpec::made_up() }.add_drive(&mut line, "disk0");
             let words = line.into_words();
             words.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 //! image behind the other. How long the disk can be then follows from the format (docs/interop/qcow2.txt of QEMU): what is
 //! not data is reckoned for the case that every cluster is written, so that no image ever runs out of its room.
 
-use super::line::{Value, on_off};
+use super::line::{OptionValue, on_off};
 use super::{Aio, Backend, DiskSpec};
 use iotax_units::MIB;
 
@@ -64,7 +64,7 @@ impl Qcow2 {
 
     /// The block node of the top image with all below it. Of several on one file only the top is locked: the others are
     /// only read.
-    pub(super) fn node(&self, disk: &DiskSpec, value: Value) -> Value {
+    pub(super) fn node(&self, disk: &DiskSpec, value: OptionValue) -> OptionValue {
         let below = |image: usize| "backing.".repeat(image);
         self.spans.iter().rev().enumerate().fold(value, |value, (image, span)| {
             let own = |key: &str| format!("{}{key}", below(image));
@@ -82,20 +82,20 @@ impl Qcow2 {
 
 /// The stretch of a file or device in which an image is made, as QEMU's storage daemon is told of it. QEMU itself refuses
 /// to go beyond it.
-pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> Value {
-    stretch(Value::new("node-name", name), "", path, backend, span, Aio::Threads)
+pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> OptionValue {
+    stretch(OptionValue::new("node-name", name), "", path, backend, span, Aio::Threads)
         .set("cache.direct", on_off(false))
 }
 
 /// A raw node that shows this stretch of what is below and nothing beyond it; its keys begin with `prefix`.
 fn stretch(
-    value: Value,
+    value: OptionValue,
     prefix: &str,
     path: &std::path::Path,
     backend: Backend,
     span: Span,
     aio: Aio,
-) -> Value {
+) -> OptionValue {
     let key = |name: &str| format!("{prefix}{name}");
     value
         .set(&key("driver"), "raw")

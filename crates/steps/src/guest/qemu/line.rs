@@ -5,30 +5,30 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 /// The value of an option as QEMU reads it: `word,key=value,key=value`. A comma in a value is doubled.
-pub struct Value(OsString);
+pub struct OptionValue(OsString);
 
-impl Value {
+impl OptionValue {
     /// Begins with a lone word: `virtio-blk-pci`.
-    pub fn of(word: &str) -> Value {
-        Value(word.into())
+    pub fn of(word: &str) -> OptionValue {
+        OptionValue(word.into())
     }
 
     /// Begins with a key.
-    pub fn new(key: &str, value: &str) -> Value {
-        let mut first = Value(OsString::new());
+    pub fn new(key: &str, value: &str) -> OptionValue {
+        let mut first = OptionValue(OsString::new());
         first.append(key, OsStr::new(value));
         first
     }
 
     /// Adds a key.
-    pub fn set(mut self, key: &str, value: impl AsRef<OsStr>) -> Value {
+    pub fn set(mut self, key: &str, value: impl AsRef<OsStr>) -> OptionValue {
         self.0.push(",");
         self.append(key, value.as_ref());
         self
     }
 
     /// Adds a key, if it has a value.
-    pub fn maybe(self, key: &str, value: Option<impl ToString>) -> Value {
+    pub fn maybe(self, key: &str, value: Option<impl ToString>) -> OptionValue {
         match value {
             Some(value) => self.set(key, value.to_string()),
             None => self,
@@ -52,16 +52,16 @@ impl Value {
 
 /// A command line as it grows.
 #[derive(Default)]
-pub struct Line(Vec<OsString>);
+pub struct CommandLine(Vec<OsString>);
 
-impl Line {
+impl CommandLine {
     /// All words.
     pub fn into_words(self) -> Vec<OsString> {
         self.0
     }
 
     /// A word as it stands.
-    pub fn word(&mut self, word: impl Into<OsString>) -> &mut Line {
+    pub fn word(&mut self, word: impl Into<OsString>) -> &mut CommandLine {
         self.0.push(word.into());
         self
     }
@@ -72,7 +72,7 @@ impl Line {
     }
 
     /// An option and its value.
-    pub fn option(&mut self, name: &str, value: Value) {
+    pub fn option(&mut self, name: &str, value: OptionValue) {
         self.word(name).word(value.0);
     }
 }
@@ -83,6 +83,6 @@ pub fn on_off(on: bool) -> &'static str {
 }
 
 /// A Unix socket that the program listens on, as a character device.
-pub fn socket(id: &str, path: &Path) -> Value {
-    Value::of("socket").set("id", id).set("path", path).set("server", "on").set("wait", "off")
+pub fn socket(id: &str, path: &Path) -> OptionValue {
+    OptionValue::of("socket").set("id", id).set("path", path).set("server", "on").set("wait", "off")
 }

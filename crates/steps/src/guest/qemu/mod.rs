@@ -9,12 +9,12 @@ mod line;
 mod outline;
 mod version;
 
-pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server, Spdk, overlay_folder};
+pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Spdk, overlay_folder};
 pub use files::{GuestFiles, can_be_sockets};
 #[cfg(any(test, feature = "testing"))]
 pub use image::USUAL_CLUSTER;
 pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out, room_node};
-pub use line::{Line, Value, on_off, socket};
+pub use line::{CommandLine, OptionValue, on_off, socket};
 pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
 
 use super::system_image::SystemImage;
@@ -55,22 +55,22 @@ impl Accel {
 
 /// The board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machine {
+pub enum MachineType {
     /// PCI Express.
     Q35,
     /// PCI.
     Pc,
 }
 
-impl Machine {
+impl MachineType {
     /// All with QEMU's names.
-    pub const ALL: &[(&str, Machine)] = &[("q35", Machine::Q35), ("pc", Machine::Pc)];
+    pub const ALL: &[(&str, MachineType)] = &[("q35", MachineType::Q35), ("pc", MachineType::Pc)];
 
     /// The board without what no guest of ours uses.
     fn options(self) -> &'static str {
         match self {
-            Machine::Q35 => "q35,sata=off,smbus=off,smm=off,vmport=off,hpet=off",
-            Machine::Pc => "pc,smm=off,vmport=off,hpet=off",
+            MachineType::Q35 => "q35,sata=off,smbus=off,smm=off,vmport=off,hpet=off",
+            MachineType::Pc => "pc,smm=off,vmport=off,hpet=off",
         }
     }
 }
@@ -110,7 +110,7 @@ pub struct Firmware {
 
 /// What starts in a guest.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Start {
+pub enum GuestStart {
     /// A guest of ours.
     Kernel {
         /// Kernel image.
@@ -141,7 +141,7 @@ pub struct GuestSpec {
     /// Its memory.
     pub memory: Memory,
     /// The board.
-    pub machine: Machine,
+    pub machine: MachineType,
     /// UEFI before the kernel; `None`: the kernel at once.
     pub firmware: Option<Firmware>,
     /// Who executes.
@@ -153,7 +153,7 @@ pub struct GuestSpec {
     /// Its network card, if it has one.
     pub card: Option<Card>,
     /// What starts in it.
-    pub start: Start,
+    pub start: GuestStart,
     /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
     pub directory: PathBuf,
 }
@@ -193,8 +193,8 @@ impl GuestSpec {
     /// The root image, where it is a lab.
     fn root(&self) -> Option<&Path> {
         match &self.start {
-            Start::Kernel { root, .. } => root.as_deref(),
-            Start::Image { .. } => None,
+            GuestStart::Kernel { root, .. } => root.as_deref(),
+            GuestStart::Image { .. } => None,
         }
     }
 
@@ -217,22 +217,22 @@ impl GuestSpec {
 pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     check(spec)?;
     let files = spec.files()?;
-    let mut line = Line::default();
+    let mut line = CommandLine::default();
     let name = format!("iotax-{}-{}", spec.run_tag, spec.name);
     // Threads are named too, so that a vCPU's time is told from an iothread's.
-    line.option("-name", Value::new("guest", &name).set("process", &name).set("debug-threads", "on"));
+    line.option("-name", OptionValue::new("guest", &name).set("process", &name).set("debug-threads", "on"));
     line.words("-nodefaults -no-user-config");
-    if let Start::Kernel { .. } = spec.start {
+    if let GuestStart::Kernel { .. } = spec.start {
         // A system that is not ours may start once more before it is what it should be.
         line.words("-no-reboot");
     }
     line.words("-display none");
     machine(&mut line, spec);
-    if let Start::Kernel { kernel, initrd, .. } = &spec.start {
+    if let GuestStart::Kernel { kernel, initrd, .. } = &spec.start {
         line.word("-kernel").word(kernel).word("-initrd").word(initrd);
         line.word("-append").word(kernel_command_line(spec));
     }
-    line.option("-chardev", Value::of("file").set("id", "console").set("path", &files.console));
+    line.option("-chardev", OptionValue::of("file").set("id", "console").set("path", &files.console));
     line.words("-serial chardev:console");
     line.option("-chardev", socket("control", &files.qmp));
     line.words("-mon chardev=control,mode=control");
@@ -243,7 +243,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     if let Some(root) = spec.root() {
         root_disk(&mut line, root);
     }
-    if let Start::Image { image, seed } = &spec.start {
+    if let GuestStart::Image { image, seed } = &spec.start {
         system_disks(&mut line, image, seed);
     }
     for (index, disk) in spec.disks.iter().enumerate() {
@@ -253,7 +253,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
 }
 
 /// Port 0 is the console's, which there is none of.
-fn ports(line: &mut Line, files: &GuestFiles) {
+fn ports(line: &mut CommandLine, files: &GuestFiles) {
     let first = (PORT_CHARDEV, PORT_DEVICE, init::PORT_NAME, &files.port);
     let second = files.steps.as_ref().map(|path| (STEPS_CHARDEV, STEPS_DEVICE, init::STEPS_PORT_NAME, path));
     let ports: Vec<_> = std::iter::once(first).chain(second).collect();
@@ -262,19 +262,19 @@ fn ports(line: &mut Line, files: &GuestFiles) {
     }
     line.word("-device").word(format!("virtio-serial-pci,id=serial,max_ports={}", ports.len() + 1));
     for (chardev, device, name, _) in ports {
-        let port = Value::of("virtserialport").set("id", device).set("bus", "serial.0");
+        let port = OptionValue::of("virtserialport").set("id", device).set("bus", "serial.0");
         line.option("-device", port.set("chardev", chardev).set("name", name));
     }
 }
 
 /// Without a script: the tap is there and a port of its bridge. Without the ROM that would boot from the network.
-fn card(line: &mut Line, card: &Card) {
+fn card(line: &mut CommandLine, card: &Card) {
     let many = (card.queues > 1).then_some(card.queues);
-    let tap = Value::of("tap").set("id", "net").set("ifname", &card.tap).set("script", "no");
+    let tap = OptionValue::of("tap").set("id", "net").set("ifname", &card.tap).set("script", "no");
     let tap = tap.set("downscript", "no").set("vhost", on_off(card.vhost));
     line.option("-netdev", tap.maybe("queues", many));
     let device =
-        Value::of("virtio-net-pci").set("id", "net-device").set("netdev", "net").set("mac", &card.mac);
+        OptionValue::of("virtio-net-pci").set("id", "net-device").set("netdev", "net").set("mac", &card.mac);
     // A vector for each queue, one for its control, one for changes of its configuration.
     let vectors = many.map(|queues| u32::from(queues) * 2 + 2);
     line.option(
@@ -285,39 +285,39 @@ fn card(line: &mut Line, card: &Card) {
 
 /// The root of a lab, opened like somebody else's system: for reading only, with QEMU's locks, under a temporary overlay. So
 /// several labs stand on one image, and each finds it as it was built.
-fn root_disk(line: &mut Line, root: &Path) {
-    let drive = Value::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
+fn root_disk(line: &mut CommandLine, root: &Path) {
+    let drive = OptionValue::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
     line.option("-drive", drive.set("file.driver", "file").set("file.filename", root));
-    let device = Value::of("virtio-blk-pci").set("id", "root-device").set("drive", "root");
+    let device = OptionValue::of("virtio-blk-pci").set("id", "root-device").set("drive", "root");
     line.option("-device", device.set("serial", root::SERIAL));
 }
 
 /// The image, which is opened for reading only and with QEMU's locks: several guests can stand on it, and none while somebody
 /// writes it. What the guest writes goes to a temporary overlay (qcow2, in TMPDIR or /var/tmp, unlinked at once). `strict`: no
 /// disk under test is ever booted from instead.
-fn system_disks(line: &mut Line, image: &SystemImage, seed: &Path) {
-    let file = |value: Value, path: &Path| value.set("file.driver", "file").set("file.filename", path);
-    let drive = Value::new("if", "none").set("id", SYSTEM_DRIVE).set("snapshot", "on");
+fn system_disks(line: &mut CommandLine, image: &SystemImage, seed: &Path) {
+    let file = |value: OptionValue, path: &Path| value.set("file.driver", "file").set("file.filename", path);
+    let drive = OptionValue::new("if", "none").set("id", SYSTEM_DRIVE).set("snapshot", "on");
     line.option("-drive", file(drive.set("driver", image.format.driver()), &image.path));
-    let device = Value::of("virtio-blk-pci").set("id", "system-device").set("drive", SYSTEM_DRIVE);
+    let device = OptionValue::of("virtio-blk-pci").set("id", "system-device").set("drive", SYSTEM_DRIVE);
     line.option("-device", device.set("bootindex", "0"));
     line.words("-boot strict=on");
-    let node = Value::new("driver", "raw").set("node-name", "seed").set("read-only", "on");
+    let node = OptionValue::new("driver", "raw").set("node-name", "seed").set("read-only", "on");
     line.option("-blockdev", file(node, seed));
-    let device = Value::of("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
+    let device = OptionValue::of("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
     line.option("-device", device.set("serial", super::seed::SERIAL));
     // A hub with one port leads nowhere; what the card is for says the seed.
-    line.option("-netdev", Value::of("hubport").set("id", "nowhere").set("hubid", "0"));
-    let card = Value::of("virtio-net-pci").set("netdev", "nowhere").set("mac", super::seed::MAC);
+    line.option("-netdev", OptionValue::of("hubport").set("id", "nowhere").set("hubid", "0"));
+    let card = OptionValue::of("virtio-net-pci").set("netdev", "nowhere").set("mac", super::seed::MAC);
     line.option("-device", card.set("romfile", ""));
 }
 
-fn machine(line: &mut Line, spec: &GuestSpec) {
+fn machine(line: &mut CommandLine, spec: &GuestSpec) {
     let memory = if spec.memory.is_plain() { "" } else { ",memory-backend=ram" };
     let console = match spec.start {
-        Start::Kernel { .. } => "",
+        GuestStart::Kernel { .. } => "",
         // The firmware's own words go to the serial line too: the first sign of life.
-        Start::Image { .. } => ",graphics=off",
+        GuestStart::Image { .. } => ",graphics=off",
     };
     line.word("-machine").word(format!("{}{console}{memory}", spec.machine.options()));
     match spec.accel {
@@ -327,22 +327,22 @@ fn machine(line: &mut Line, spec: &GuestSpec) {
     let vcpus = spec.vcpus.to_string();
     line.option(
         "-smp",
-        Value::new("cpus", &vcpus).set("sockets", "1").set("cores", &vcpus).set("threads", "1"),
+        OptionValue::new("cpus", &vcpus).set("sockets", "1").set("cores", &vcpus).set("threads", "1"),
     );
     line.word("-m").word(format!("{}M", spec.memory.bytes >> 20));
     if !spec.memory.is_plain() {
         line.option("-object", memory_backend(&spec.memory));
     }
     if let Some(firmware) = &spec.firmware {
-        let flash = |unit: &str| Value::new("if", "pflash").set("unit", unit).set("format", "raw");
+        let flash = |unit: &str| OptionValue::new("if", "pflash").set("unit", unit).set("format", "raw");
         line.option("-drive", flash("0").set("readonly", "on").set("file", &firmware.code));
         // What the guest writes goes to a temporary file of QEMU's.
         line.option("-drive", flash("1").set("snapshot", "on").set("file", &firmware.variables));
     }
 }
 
-fn memory_backend(memory: &Memory) -> Value {
-    Value::of("memory-backend-memfd")
+fn memory_backend(memory: &Memory) -> OptionValue {
+    OptionValue::of("memory-backend-memfd")
         .set("id", "ram")
         .set("size", format!("{}M", memory.bytes >> 20))
         .set("share", on_off(memory.shared))
@@ -414,8 +414,8 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::attach::{ALL, DaemonFiles, SPDK, Way, by_name};
-    use iotax_host::pci::Drive;
+    use crate::guest::attach::{ALL, AttachWay, DaemonFiles, SPDK, by_name};
+    use iotax_host::pci::PciDrive;
     use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;
 
@@ -429,13 +429,13 @@ mod tests {
             run_tag: "r1a2b3c".into(),
             vcpus: 2,
             memory: Memory::plain(512 << 20),
-            machine: Machine::Q35,
+            machine: MachineType::Q35,
             firmware: None,
             accel: Accel::Kvm,
             tsc_khz: None,
             disks,
             card: None,
-            start: Start::Kernel {
+            start: GuestStart::Kernel {
                 kernel: "/boot/vmlinuz".into(),
                 initrd: "/run/iotax/initrd".into(),
                 root: None,
@@ -514,21 +514,22 @@ mod tests {
         insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"node-name=room,driver=raw,offset=67108864,size=41943040,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads,cache.direct=off");
     }
 
-    fn server_of(way: &dyn Way, files: &DaemonFiles) -> Server {
-        let drive = Drive { address: "0000:01:00.0".into(), driver: Some("nvme".into()), ..Drive::default() };
+    fn server_of(way: &dyn AttachWay, files: &DaemonFiles) -> DiskServer {
+        let drive =
+            PciDrive { address: "0000:01:00.0".into(), driver: Some("nvme".into()), ..PciDrive::default() };
         match way.name() {
-            "vfio" => Server::Drive(Box::new(drive)),
-            "vhost-scsi" => Server::Kernel("naa.5001405000000001".into()),
+            "vfio" => DiskServer::Drive(Box::new(drive)),
+            "vhost-scsi" => DiskServer::Kernel("naa.5001405000000001".into()),
             "vhost-user-blk with spdk" => {
-                Server::Spdk(Spdk { socket: "/var/tmp/iotax-r-vm0-0".into(), ..Spdk::default() })
+                DiskServer::Spdk(Spdk { socket: "/var/tmp/iotax-r-vm0-0".into(), ..Spdk::default() })
             }
-            _ => Server::Daemon(files.socket.clone()),
+            _ => DiskServer::Daemon(files.socket.clone()),
         }
     }
 
     #[test]
     fn every_way_with_its_daemon() {
-        let of = |way: &&'static dyn Way| {
+        let of = |way: &&'static dyn AttachWay| {
             let mut spec = guest(Vec::new());
             let plain = DiskSpec { way: *way, num_queues: Some(2), ..disk() };
             let iothreads = u16::from(way.takes_iothread());
@@ -551,14 +552,14 @@ mod tests {
     fn an_image_with_its_own_system_boots_from_an_overlay() {
         let format = super::super::system_image::Format::Qcow2;
         let image = SystemImage { path: "/srv/odd,name.qcow2".into(), format };
-        let start = Start::Image { image, seed: "/run/iotax/vm.seed".into() };
+        let start = GuestStart::Image { image, seed: "/run/iotax/vm.seed".into() };
         insta::assert_snapshot!(shown(&GuestSpec { start, ..guest(vec![disk()]) }));
     }
 
     #[test]
     fn memory_boards_firmware_and_threads() {
         let mut spec = guest(vec![DiskSpec { iothreads: 2, num_queues: Some(4), ..disk() }]);
-        spec.machine = Machine::Pc;
+        spec.machine = MachineType::Pc;
         spec.memory = Memory { bytes: 1 << 30, shared: true, huge_page: Some(2 << 20), node: Some(1) };
         spec.firmware = Some(Firmware { code: "/fw/code.fd".into(), variables: "/fw/vars.fd".into() });
         insta::assert_snapshot!(shown(&spec));
@@ -604,17 +605,17 @@ mod tests {
                 refused("vfio", &|_| {}),
                 refused("vhost-scsi", &|_| {}),
                 refused("vhost-scsi", &|disk| {
-                    (disk.offset, disk.server) = (1 << 20, Server::Kernel("naa.5".into()));
+                    (disk.offset, disk.server) = (1 << 20, DiskServer::Kernel("naa.5".into()));
                 }),
                 // LIO would serve the container as if it were the disk.
                 refused("vhost-scsi", &|disk| {
-                    (disk.qcow2, disk.server) = (Some(thin()), Server::Kernel("naa.5".into()));
+                    (disk.qcow2, disk.server) = (Some(thin()), DiskServer::Kernel("naa.5".into()));
                 }),
                 refused("vhost-scsi", &|disk| {
-                    (disk.snapshot, disk.server) = (true, Server::Kernel("naa.5".into()));
+                    (disk.snapshot, disk.server) = (true, DiskServer::Kernel("naa.5".into()));
                 }),
                 refused("vhost-user-blk", &|disk| {
-                    (disk.cache, disk.server) = (Cache::Directsync, Server::Daemon("/run/x".into()));
+                    (disk.cache, disk.server) = (Cache::Directsync, DiskServer::Daemon("/run/x".into()));
                 }),
             ]
             .join("\n")

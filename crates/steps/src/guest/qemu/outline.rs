@@ -1,6 +1,6 @@
 //! A disk of a guest in a few words, for a plan.
 
-use super::{Cache, DetectZeroes, DiskSpec, Server};
+use super::{Cache, DetectZeroes, DiskServer, DiskSpec};
 use crate::PathRef;
 use iotax_units::show_size;
 
@@ -9,12 +9,12 @@ impl DiskSpec {
     pub fn outline(&self, below: &PathRef) -> String {
         let size = self.qcow2.as_ref().map(|image| image.bytes).or(self.bytes);
         let what = match (&self.server, size) {
-            (Server::Drive(drive), _) => format!("the drive at {} ({below})", drive.address),
+            (DiskServer::Drive(drive), _) => format!("the drive at {} ({below})", drive.address),
             (_, Some(bytes)) => format!("{} of {below}", show_size(bytes)),
             (_, None) => below.to_string(),
         };
         let by = match &self.server {
-            Server::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
+            DiskServer::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
             _ => self.way.name().to_owned(),
         };
         // Its own layer says how a bdev's files are opened, and an image of Ceph is none.

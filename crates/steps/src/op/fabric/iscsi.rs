@@ -3,7 +3,7 @@
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
 use crate::lio::Store;
-use crate::lio::iscsi::{self as target, Target};
+use crate::lio::iscsi::{self as target, IscsiTarget};
 use crate::settings::ThingSettings;
 use anyhow::Result;
 use iotax_host::probe::Probe;
@@ -39,7 +39,7 @@ pub struct ExportIscsi {
 }
 
 impl ExportIscsi {
-    fn target<'a>(&'a self, backing: &'a Path) -> Target<'a> {
+    fn target<'a>(&'a self, backing: &'a Path) -> IscsiTarget<'a> {
         let store = Store {
             backing,
             block: self.block,
@@ -49,7 +49,7 @@ impl ExportIscsi {
             serial: &self.serial,
         };
         let Self { attributes, iqn, initiator, .. } = self;
-        Target { store, attributes, iqn, initiator, portal: self.portal, iser: self.iser }
+        IscsiTarget { store, attributes, iqn, initiator, portal: self.portal, iser: self.iser }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::export;
-use crate::nbd::{self, Server};
+use crate::nbd::{self, NbdAddress};
 use crate::op::Spawn;
 use crate::threads::ServingThread;
 use anyhow::Result;
@@ -24,10 +24,10 @@ pub enum NbdServer {
 }
 
 impl NbdServer {
-    fn borrowed(&self) -> Server<'_> {
+    fn borrowed(&self) -> NbdAddress<'_> {
         match self {
-            NbdServer::Tcp(at) => Server::Tcp(*at),
-            NbdServer::Unix(socket) => Server::Unix(socket),
+            NbdServer::Tcp(at) => NbdAddress::Tcp(*at),
+            NbdServer::Unix(socket) => NbdAddress::Unix(socket),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The RDMA device that a fabric goes by: one that is there, or one in software that is made for the run.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::softrdma::{self, Names};
+use crate::softrdma::{self, RdmaNames};
 use anyhow::Result;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
@@ -30,14 +30,14 @@ pub struct SoftRdma {
 }
 
 impl SoftRdma {
-    fn names(&self) -> Names {
+    fn names(&self) -> RdmaNames {
         softrdma::names(&self.short)
     }
 }
 
 impl Operation for SoftRdma {
     fn describe(&self) -> String {
-        let Names { rdma, card, peer } = self.names();
+        let RdmaNames { rdma, card, peer } = self.names();
         match &self.on {
             RdmaOn::Own(address, prefix) => format!(
                 "ip link add {card} type veth peer name {peer}, with {address}/{prefix}; rdma link add {rdma} type rxe netdev {card}"
@@ -60,7 +60,7 @@ impl Operation for SoftRdma {
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
-        let Names { rdma, .. } = self.names();
+        let RdmaNames { rdma, .. } = self.names();
         let is_made = made.and_then(|made| made.path.as_ref()).is_none_or(|path| path.ends_with(&rdma));
         is_made.then(|| Undoing::new("removed", format!("the RDMA device {rdma}")))
     }

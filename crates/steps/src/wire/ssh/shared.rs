@@ -12,14 +12,14 @@ const LONGEST: usize = 88;
 const END_GRACE: Duration = Duration::from_secs(1);
 
 /// The ssh that keeps the connection; it ends with this value, and with the thread that started it.
-pub struct Shared {
+pub struct SharedSsh {
     process: Child,
     socket: PathBuf,
 }
 
-impl Shared {
+impl SharedSsh {
     /// Connects, with `socket` for all who use it (`SshOptions::shared`). `None` when that does not work.
-    pub fn start(host: &str, socket: &Path, options: &SshOptions) -> Option<Shared> {
+    pub fn start(host: &str, socket: &Path, options: &SshOptions) -> Option<SharedSsh> {
         if socket.as_os_str().len() > LONGEST {
             return None;
         }
@@ -27,7 +27,7 @@ impl Shared {
         command.args(["-N", "-M", "-o", "ControlPersist=no", "-S"]).arg(socket).args(["--", host]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = iotax_sys::child::ends_with_us(&mut command).spawn().ok()?;
-        let mut shared = Shared { process, socket: socket.to_owned() };
+        let mut shared = SharedSsh { process, socket: socket.to_owned() };
         shared.comes_up(options.limit).then_some(shared)
     }
 
@@ -43,7 +43,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedSsh {
     fn drop(&mut self) {
         let pid = i32::try_from(self.process.id()).ok().and_then(rustix::process::Pid::from_raw);
         // It removes its socket on SIGTERM; one that is gone already has done so.

@@ -4,7 +4,7 @@
 use super::super::fake::{FakeHandler, spec, target};
 use super::super::frame::PROTOCOL;
 use super::super::peer::QUICK_LIMIT;
-use super::super::{FrameError, Request, Response, serve_stdio};
+use super::super::{FrameError, Response, WireRequest, serve_stdio};
 use super::*;
 use iotax_load::Job;
 use std::net::TcpListener;
@@ -208,7 +208,7 @@ fn a_killed_agent_and_a_dead_sshd_are_noticed_and_cleaned() {
     let Response::Hello(info) = peer.call(hello(&id), QUICK_LIMIT).unwrap() else { panic!("no hello") };
     let pid = rustix::process::Pid::from_raw(info.pid as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    let dead = peer.call(Request::Clock, QUICK_LIMIT).unwrap_err();
+    let dead = peer.call(WireRequest::Clock, QUICK_LIMIT).unwrap_err();
     assert!(matches!(dead.fault, WireFault::Frame(FrameError::Eof | FrameError::CutOff)), "{dead}");
     assert!(folder.exists());
     assert!(remove_remote("plain", &id, &sshd.options).unwrap());
@@ -216,7 +216,7 @@ fn a_killed_agent_and_a_dead_sshd_are_noticed_and_cleaned() {
 
     let mut peer = connect("plain", &id, &sshd.options).unwrap();
     kill_sessions(&mut sshd.process);
-    let cut = peer.call(Request::Clock, QUICK_LIMIT).unwrap_err();
+    let cut = peer.call(WireRequest::Clock, QUICK_LIMIT).unwrap_err();
     assert!(!matches!(cut.fault, WireFault::Timeout { .. } | WireFault::Remote { .. }), "{cut}");
     let words = ["closed", "disconnect", "reset"];
     assert!(words.iter().any(|word| cut.last_words.contains(word)), "{cut}");
@@ -252,7 +252,7 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
     };
     crate::system::wait_until(Duration::from_secs(5), is_stopped).unwrap();
     let start = Instant::now();
-    let silent = peer.call(Request::Clock, QUICK_LIMIT).unwrap_err();
+    let silent = peer.call(WireRequest::Clock, QUICK_LIMIT).unwrap_err();
     assert!(matches!(silent.fault, WireFault::Silent(..)), "{silent}");
     assert!(start.elapsed() < Duration::from_secs(19), "{:?}", start.elapsed());
     drop(peer);
@@ -266,7 +266,7 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
 #[test]
 fn a_host_that_says_something_without_end_is_cut_off() {
     let start = Instant::now();
-    let words = Words::of(std::io::repeat(b'y'), 4096, None);
+    let words = StreamTail::of(std::io::repeat(b'y'), 4096, None);
     crate::system::wait_until(Duration::from_secs(60), || words.heard().is_over).unwrap();
     assert_eq!(words.settled(), "y".repeat(4096));
     let Some(sshd) = sshd() else { return };
@@ -275,8 +275,8 @@ fn a_host_that_says_something_without_end_is_cut_off() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
-fn hello(id: &str) -> Request {
-    Request::Hello { protocol: PROTOCOL, iotax: "test".into(), run_id: id.into() }
+fn hello(id: &str) -> WireRequest {
+    WireRequest::Hello { protocol: PROTOCOL, iotax: "test".into(), run_id: id.into() }
 }
 
 /// Kills our sshd and the processes it made for its sessions, but not their agents.
@@ -367,7 +367,7 @@ fn a_configuration_that_another_user_could_have_written_is_not_used() {
         config.display()
     );
     assert!(told.contains(&why) && told.contains("mode 0666"), "{told}");
-    assert!(!ran.exists() && Shared::start("h", &folder.path().join("s"), &options).is_none());
+    assert!(!ran.exists() && SharedSsh::start("h", &folder.path().join("s"), &options).is_none());
     std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert!(connect("h", "r1", &options).is_err() && ran.exists(), "the user's own may run what it likes");
 }
@@ -418,7 +418,7 @@ fn a_host_that_ssh_does_not_reach_is_reported_with_what_to_do() {
     use std::os::unix::process::ExitStatusExt;
     let error = |stderr: &str| {
         let ended = Some(ExitStatus::from_raw(255 << 8));
-        let said = Said { stdout: String::new(), stderr: stderr.into(), ended };
+        let said = ScriptOutput { stdout: String::new(), stderr: stderr.into(), ended };
         let error = said.error("db1", "its shell did not run our script to the end".into());
         assert!(matches!(error.fault, WireFault::Unreachable(_)), "{error}");
         assert_eq!(error.code, iotax_units::exit::UNMET_NEED);
@@ -433,6 +433,6 @@ fn a_host_that_ssh_does_not_reach_is_reported_with_what_to_do() {
     ];
     insta::assert_snapshot!(all.map(error).join("\n"));
     // Of a shell that was reached other things are wrong.
-    let said = Said { stdout: format!("{MARK} arch x86_64\n"), stderr: String::new(), ended: None };
+    let said = ScriptOutput { stdout: format!("{MARK} arch x86_64\n"), stderr: String::new(), ended: None };
     assert!(matches!(said.error("db1", "cut".into()).fault, WireFault::NotStarted(_)));
 }

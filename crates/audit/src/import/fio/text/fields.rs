@@ -1,7 +1,7 @@
 //! `key=value` pairs of fio's lines, and its figures with their units.
 
-use crate::import::cut::Line;
-use crate::number::{Figure, leading, rounded};
+use crate::import::cut::UnnumberedLine;
+use crate::number::{PrintedNumber, leading, rounded};
 
 /// A key or a value of more bytes is none: a line of nothing but signs would be read over and over.
 const LONGEST: usize = 64;
@@ -16,7 +16,7 @@ fn ends(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
 }
 
-pub(super) fn pairs<'a>(line: &Line<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
+pub(super) fn pairs<'a>(line: &UnnumberedLine<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
     let text = line.text;
     memchr::memchr_iter(b'=', text.as_bytes()).filter_map(move |sign| {
         let bytes = text.as_bytes();
@@ -37,23 +37,23 @@ pub(super) fn pairs<'a>(line: &Line<'a>) -> impl Iterator<Item = (&'a str, &'a s
     })
 }
 
-pub(super) fn value<'a>(line: &Line<'a>, key: &str) -> Option<&'a str> {
+pub(super) fn value<'a>(line: &UnnumberedLine<'a>, key: &str) -> Option<&'a str> {
     pairs(line).find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
 /// A plain number, whatever stands behind it (`100.00%`, `60025msec`); the spot takes a sign of percent in.
-pub(super) fn plain(line: &Line, text: &str) -> Option<Figure> {
+pub(super) fn plain(line: &UnnumberedLine, text: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let sign = usize::from(text.as_bytes().get(bytes) == Some(&b'%'));
     Some(rounded(line.spot(&text[..bytes + sign]), value, decimals, 1.0))
 }
 
-pub(super) fn number(line: &Line, key: &str) -> Option<Figure> {
+pub(super) fn number(line: &UnnumberedLine, key: &str) -> Option<PrintedNumber> {
     plain(line, value(line, key)?)
 }
 
 /// A number with one of fio's prefixes; where `old`, `K` and `M` of bytes are of 1024.
-pub(super) fn scaled(line: &Line, text: &str, old: bool) -> Option<Figure> {
+pub(super) fn scaled(line: &UnnumberedLine, text: &str, old: bool) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let (scale, power) = scale(&text[bytes..], old)?;
     let mut figure = rounded(line.spot(text), value, decimals, scale);
@@ -69,7 +69,7 @@ pub(super) fn scaled(line: &Line, text: &str, old: bool) -> Option<Figure> {
 }
 
 /// A number in nanoseconds of a unit; a prefix alone may follow: `129MiB/s` is no time.
-pub(super) fn time(line: &Line, text: &str, unit_ns: f64) -> Option<Figure> {
+pub(super) fn time(line: &UnnumberedLine, text: &str, unit_ns: f64) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let unit = Some(&text[bytes..]).filter(|unit| unit.len() <= 1)?;
     Some(rounded(line.spot(text), value, decimals, unit_ns * scale(unit, false)?.0))

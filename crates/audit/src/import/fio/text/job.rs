@@ -1,13 +1,13 @@
 //! What stands in each of fio's lines.
 
 use super::fields::{number, pairs, plain, scaled, time, value};
-use super::lines::Kind;
-use crate::import::cut::Line;
+use super::lines::FioLineKind;
+use crate::import::cut::UnnumberedLine;
 use crate::import::fio::{
-    Asked, Cpu, Direction, Eta, Issued, Job, Latency, Percentiles, Status, Version, job_file,
+    Direction, Eta, FioCpu, FioJobLine, FioLatency, Issued, Job, Percentiles, Status, Version, job_file,
 };
-use crate::import::workload::Way;
-use crate::number::{Figure, leading};
+use crate::import::workload::ResultDirection;
+use crate::number::{PrintedNumber, leading};
 
 /// `hostname=a, ..., fio=fio-3.33, flags=1`.
 pub(super) fn version_of_client(text: &str) -> Option<Version> {
@@ -16,8 +16,8 @@ pub(super) fn version_of_client(text: &str) -> Option<Version> {
 }
 
 /// `test: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=1`.
-pub(super) fn asked(line: &Line, index: usize) -> Option<Asked> {
-    Some(Asked {
+pub(super) fn asked(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
+    Some(FioJobLine {
         name: line.text.trim_start().split(": (g=").next()?.to_owned(),
         line: index,
         rw: value(line, "rw").map(str::to_owned),
@@ -35,7 +35,7 @@ fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
 }
 
 /// The last of several lines of progress that a carriage return drew over each other.
-pub(super) fn eta(line: &Line) -> Option<Eta> {
+pub(super) fn eta(line: &UnnumberedLine) -> Option<Eta> {
     let line = line.without(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
     let done = line.text.split('[').nth(2).and_then(leading).map(|(value, ..)| value);
     let mut eta = Eta { done, ..Eta::default() };
@@ -49,7 +49,7 @@ pub(super) fn eta(line: &Line) -> Option<Eta> {
 }
 
 /// `test: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021`.
-pub(super) fn job(line: &Line, index: usize) -> Job {
+pub(super) fn job(line: &UnnumberedLine, index: usize) -> Job {
     let text = line.text;
     let whole = |key: &str| value(line, key).and_then(leading).map(|(value, ..)| value as u64);
     let ended = text.split_once(" pid=").and_then(|(_, behind)| behind.split_once(": "));
@@ -72,20 +72,20 @@ pub(super) fn job(line: &Line, index: usize) -> Job {
 pub(super) fn read(
     job: &mut Job,
     unit: &mut Option<f64>,
-    kind: Kind,
-    line: &Line,
+    kind: FioLineKind,
+    line: &UnnumberedLine,
     index: usize,
     version: Option<Version>,
 ) -> Option<()> {
     match kind {
-        Kind::Result => job.directions.push(result(line, index, version)?),
-        Kind::Cpu => {
+        FioLineKind::Result => job.directions.push(result(line, index, version)?),
+        FioLineKind::Cpu => {
             let (user, system) = (number(line, "usr")?, number(line, "sys")?);
-            job.cpu = Some(Cpu { user, system, switches: number(line, "ctx") });
+            job.cpu = Some(FioCpu { user, system, switches: number(line, "ctx") });
         }
-        Kind::Issued => job.issued = Some(issued(line)?),
+        FioLineKind::Issued => job.issued = Some(issued(line)?),
         // What follows is of syncs, or of one priority: no percentiles of this way.
-        Kind::Aside => *unit = None,
+        FioLineKind::Aside => *unit = None,
         _ => {
             // Without a direction it is a piece of an output whose result line is missing.
             let direction = job.directions.last_mut()?;
@@ -93,16 +93,16 @@ pub(super) fn read(
             let of =
                 ["clat", "slat", "lat"].into_iter().find(|name| text.starts_with(name)).unwrap_or("clat");
             match (kind, of) {
-                (Kind::Latency, "slat") => direction.slat = Some(latency(line)?),
-                (Kind::Latency, "clat") => direction.clat = Some(latency(line)?),
-                (Kind::Latency, _) => direction.lat = Some(latency(line)?),
-                (Kind::PercentileHead, _) => {
+                (FioLineKind::Latency, "slat") => direction.slat = Some(latency(line)?),
+                (FioLineKind::Latency, "clat") => direction.clat = Some(latency(line)?),
+                (FioLineKind::Latency, _) => direction.lat = Some(latency(line)?),
+                (FioLineKind::PercentileHead, _) => {
                     // Of two lists the completions' is kept; total latencies count only where there is no other.
                     *unit = unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
                     let list = unit.map(|_| Percentiles { of, points: Vec::new() });
                     direction.percentiles = list.or(direction.percentiles.take());
                 }
-                (Kind::Percentiles, _) => {
+                (FioLineKind::Percentiles, _) => {
                     let Some(unit) = *unit else { return Some(()) };
                     let points = Some(points(line, unit)).filter(|points| !points.is_empty())?;
                     direction.percentiles.as_mut()?.points.extend(points);
@@ -114,18 +114,18 @@ pub(super) fn read(
     Some(())
 }
 
-fn way_of(text: &str) -> Option<Way> {
+fn way_of(text: &str) -> Option<ResultDirection> {
     match text.trim_start().as_bytes().first()?.to_ascii_lowercase() {
-        b'r' => Some(Way::Read),
-        b'w' => Some(Way::Write),
-        b't' => Some(Way::Trim),
-        b'm' => Some(Way::Both),
+        b'r' => Some(ResultDirection::Read),
+        b'w' => Some(ResultDirection::Write),
+        b't' => Some(ResultDirection::Trim),
+        b'm' => Some(ResultDirection::Both),
         _ => None,
     }
 }
 
 /// `read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)`, `read : io=4096.0MB, bw=611058KB/s, iops=152764, runt= 6864msec`.
-fn result(line: &Line, index: usize, version: Option<Version>) -> Option<Direction> {
+fn result(line: &UnnumberedLine, index: usize, version: Option<Version>) -> Option<Direction> {
     let mut direction = Direction::new(way_of(line.text)?, index);
     let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
     if let Some(runtime) = value(line, "runt") {
@@ -160,7 +160,11 @@ fn halves(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn both(line: &Line, text: Option<&str>, read: fn(&Line, &str) -> Option<Figure>) -> [Option<Figure>; 2] {
+fn both(
+    line: &UnnumberedLine,
+    text: Option<&str>,
+    read: fn(&UnnumberedLine, &str) -> Option<PrintedNumber>,
+) -> [Option<PrintedNumber>; 2] {
     let Some((first, second)) = text.map(halves) else { return [None; 2] };
     [read(line, first), second.and_then(|text| read(line, text))]
 }
@@ -175,7 +179,7 @@ fn unit_ns(text: &str) -> Option<f64> {
 }
 
 /// `clat (usec): min=21, max=19215, avg=113.61, stdev=218.66`.
-fn latency(line: &Line) -> Option<Latency> {
+fn latency(line: &UnnumberedLine) -> Option<FioLatency> {
     let unit = unit_ns(line.text)?;
     let figure = |key: &str| time(line, value(line, key)?, unit);
     // Whole microseconds and milliseconds are cut off from nanoseconds; behind a prefix they are rounded.
@@ -183,27 +187,27 @@ fn latency(line: &Line) -> Option<Latency> {
         let figure = figure(key)?;
         let prefixed = value(line, key)?.ends_with(|letter: char| letter.is_ascii_alphabetic());
         let low = if prefixed { figure.low } else { figure.value };
-        Some(Figure { low, high: figure.value + (figure.high - figure.low), ..figure })
+        Some(PrintedNumber { low, high: figure.value + (figure.high - figure.low), ..figure })
     };
-    Some(Latency { min: cut("min")?, max: cut("max")?, mean: figure("avg")?, deviation: figure("stdev")? })
+    Some(FioLatency { min: cut("min")?, max: cut("max")?, mean: figure("avg")?, deviation: figure("stdev")? })
 }
 
 /// `|  1.00th=[   48],  5.00th=[   51],`.
-fn points(line: &Line, unit_ns: f64) -> Vec<(f64, Figure)> {
+fn points(line: &UnnumberedLine, unit_ns: f64) -> Vec<(f64, PrintedNumber)> {
     let one = |(before, behind): (&str, &str)| {
         let percent = before.rsplit([' ', '|', ',']).next().and_then(leading)?.0;
         let printed = plain(line, behind.split(']').next()?.trim_start())?;
         let value = printed.value * unit_ns;
         // fio rounds percentiles up when it scales them.
         let low = if unit_ns > 1.0 { value - unit_ns } else { value };
-        Some((percent, Figure { low, high: value, value, ..printed }))
+        Some((percent, PrintedNumber { low, high: value, value, ..printed }))
     };
     let parts: Vec<&str> = line.text.split("th=[").collect();
     parts.windows(2).filter_map(|pair| one((pair[0], pair[1]))).collect()
 }
 
 /// `issued rwts: total=7804560,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0`, `issued : total=r=1/w=0/d=0, short=r=0/...`.
-fn issued(line: &Line) -> Option<Issued> {
+fn issued(line: &UnnumberedLine) -> Option<Issued> {
     let list = |key: &str| {
         let (_, rest) = line.text.split_once(key)?;
         let mut parts = rest.split([' ', ')']).next()?.split([',', '/']);
@@ -221,7 +225,7 @@ fn issued(line: &Line) -> Option<Issued> {
 
 /// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`; before 2.17
 /// `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=..., mint=6864msec, maxt=6864msec`.
-pub(super) fn status(line: &Line, group: Option<u64>) -> Option<Status> {
+pub(super) fn status(line: &UnnumberedLine, group: Option<u64>) -> Option<Status> {
     let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
     let mut made = Status { group, way: way_of(line.text)?, ..Status::default() };
     if value(line, "aggrb").is_some() {
@@ -232,7 +236,7 @@ pub(super) fn status(line: &Line, group: Option<u64>) -> Option<Status> {
         made.runtime_ms = ["mint", "maxt"].map(|key| number(line, key));
         return Some(made);
     }
-    let new: fn(&Line, &str) -> Option<Figure> = |line, text| scaled(line, text, false);
+    let new: fn(&UnnumberedLine, &str) -> Option<PrintedNumber> = |line, text| scaled(line, text, false);
     let mut brackets = bracketed(line.text);
     let mut next = || both(line, brackets.next(), new);
     let ([bandwidth, _], [slowest, fastest], [io, _]) = (next(), next(), next());

@@ -1,7 +1,7 @@
 //! Which of fio's lines a line is, by its first letters.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FioLineKind {
     Version,
     Client,
     Started,
@@ -26,34 +26,34 @@ pub(super) enum Kind {
     Foreign,
 }
 
-impl Kind {
+impl FioLineKind {
     /// Whether it stands between a job's first line and its last.
     pub(super) fn is_within_a_job(self) -> bool {
-        use Kind::*;
+        use FioLineKind::*;
         matches!(self, Result | Latency | PercentileHead | Percentiles | Cpu | Issued | Aside | Within)
     }
 }
 
 /// What lines begin with, where a blank stands for any or none, and what they contain.
-const LINES: &[(&str, &str, Kind)] = &[
-    ("|", "th=[", Kind::Percentiles),
-    ("hostname=", "fio=fio-", Kind::Client),
-    ("Run status group ", "", Kind::Group),
-    ("bw (;iops :", "min=", Kind::Within),
-    ("issued", "total=", Kind::Issued),
-    ("cpu :", "usr=", Kind::Cpu),
-    ("IO depths :;latency : target=", "", Kind::Within),
-    ("fsync/fdatasync;sync (;sync percentiles (", "", Kind::Aside),
+const LINES: &[(&str, &str, FioLineKind)] = &[
+    ("|", "th=[", FioLineKind::Percentiles),
+    ("hostname=", "fio=fio-", FioLineKind::Client),
+    ("Run status group ", "", FioLineKind::Group),
+    ("bw (;iops :", "min=", FioLineKind::Within),
+    ("issued", "total=", FioLineKind::Issued),
+    ("cpu :", "usr=", FioLineKind::Cpu),
+    ("IO depths :;latency : target=", "", FioLineKind::Within),
+    ("fsync/fdatasync;sync (;sync percentiles (", "", FioLineKind::Aside),
     // `clat prio 0/4 (usec): min=`, `clat prio 0/4 (12.30% of IOs) percentiles (usec):`.
-    ("clat prio ;slat prio ;lat prio ", "sec)", Kind::Aside),
-    ("clat percentiles (;slat percentiles (;lat percentiles (", "", Kind::PercentileHead),
-    ("READ: bw=;WRITE: bw=;TRIM: bw=;MIXED: bw=", "run=", Kind::Status),
-    ("READ: io=;WRITE: io=;TRIM: io=;MIXED: io=", "aggrb=", Kind::Status),
-    ("errors :", "total=", Kind::Known),
+    ("clat prio ;slat prio ;lat prio ", "sec)", FioLineKind::Aside),
+    ("clat percentiles (;slat percentiles (;lat percentiles (", "", FioLineKind::PercentileHead),
+    ("READ: bw=;WRITE: bw=;TRIM: bw=;MIXED: bw=", "run=", FioLineKind::Status),
+    ("READ: io=;WRITE: io=;TRIM: io=;MIXED: io=", "aggrb=", FioLineKind::Status),
+    ("errors :", "total=", FioLineKind::Known),
     (
         "fio: ;Description :;Disk stats (;note: both iodepth >= 1;complete :;submit :;steadystate :;...",
         "",
-        Kind::Known,
+        FioLineKind::Known,
     ),
 ];
 
@@ -69,22 +69,23 @@ pub(super) fn begins(line: &str) -> bool {
     }
 }
 
-pub(super) fn kind(line: &str) -> Kind {
+pub(super) fn kind(line: &str) -> FioLineKind {
     let text = line.trim();
-    let is =
-        |(labels, within, _): &&(&str, &str, Kind)| text.contains(within) && behind(text, labels).is_some();
+    let is = |(labels, within, _): &&(&str, &str, FioLineKind)| {
+        text.contains(within) && behind(text, labels).is_some()
+    };
     match () {
-        () if text.is_empty() => Kind::Blank,
-        () if text.starts_with("fio-") && version(text) => Kind::Version,
-        () if text.starts_with("Starting ") && started(text) => Kind::Started,
-        () if text.starts_with("Jobs: ") && eta(text) => Kind::Eta,
-        () if is_result(text) => Kind::Result,
+        () if text.is_empty() => FioLineKind::Blank,
+        () if text.starts_with("fio-") && version(text) => FioLineKind::Version,
+        () if text.starts_with("Starting ") && started(text) => FioLineKind::Started,
+        () if text.starts_with("Jobs: ") && eta(text) => FioLineKind::Eta,
+        () if is_result(text) => FioLineKind::Result,
         () => named(text)
             .or_else(|| LINES.iter().find(is).map(|(.., kind)| *kind))
             .or_else(|| latency(text))
-            .or_else(|| disk(text).then_some(Kind::Known))
-            .or_else(|| text.contains(": Laying out IO file").then_some(Kind::Known))
-            .unwrap_or(Kind::Foreign),
+            .or_else(|| disk(text).then_some(FioLineKind::Known))
+            .or_else(|| text.contains(": Laying out IO file").then_some(FioLineKind::Known))
+            .unwrap_or(FioLineKind::Foreign),
     }
 }
 
@@ -95,12 +96,12 @@ fn behind<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
 }
 
 /// Lines that begin with the name of a job: `test: (g=0): rw=`, `test: (groupid=0, jobs=4): err=`.
-fn named(text: &str) -> Option<Kind> {
+fn named(text: &str) -> Option<FioLineKind> {
     let (_, rest) = text.split_once(": (g")?;
     if rest.starts_with('=') && rest.contains("): rw=") {
-        return Some(Kind::Asked);
+        return Some(FioLineKind::Asked);
     }
-    (rest.starts_with("roupid=") && rest.contains("): err=")).then_some(Kind::Job)
+    (rest.starts_with("roupid=") && rest.contains("): err=")).then_some(FioLineKind::Job)
 }
 
 /// The number of `Run status group 3 (all jobs):`.
@@ -132,13 +133,13 @@ fn is_result(text: &str) -> bool {
 }
 
 /// `slat (usec): min=`, `lat (usec) : 2=0.1%`.
-fn latency(text: &str) -> Option<Kind> {
+fn latency(text: &str) -> Option<FioLineKind> {
     let rest = behind(text, "slat (;clat (;lat (")?;
     let (unit, rest) = rest.split_once(')')?;
     let rest = behind(rest, " :")?.trim_start();
     match matches!(unit, "nsec" | "usec" | "msec") {
-        true if rest.starts_with("min=") => Some(Kind::Latency),
-        known => (known && rest.contains('%')).then_some(Kind::Within),
+        true if rest.starts_with("min=") => Some(FioLineKind::Latency),
+        known => (known && rest.contains('%')).then_some(FioLineKind::Within),
     }
 }
 

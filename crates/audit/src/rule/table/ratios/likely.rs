@@ -2,54 +2,54 @@
 
 use crate::finding::Slip;
 use crate::link::words::{TIMES, says};
-use crate::link::{Form, Link, Why};
-use crate::number::{Interval, Unit};
-use crate::page::Page;
+use crate::link::{DerivedLink, LinkForm, Why};
+use crate::number::{Interval, NumberUnit};
+use crate::page::AuditedPage;
 use crate::slip;
 
 /// The likely slip of a ratio that its operands, which give `recomputed`, do not give.
-pub(super) fn slip_of(link: &Link, recomputed: Interval) -> Option<Slip> {
+pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> {
     let printed = link.derived.interval();
     let slip = slip::of(printed, recomputed).filter(|slip| slip::is_of(*slip, link.numerator.unit));
     slip.or(is_turned(link, other(link.form)).then_some(Slip::WrongBase))
 }
 
 /// Whether a ratio of times, in a column of others, says how much better they are and is turned round.
-pub(super) fn better_is_less(link: &Link, links: &[Link]) -> bool {
+pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool {
     (is_turned(link, other(link.form)) || is_turned(link, link.form))
         && of_time(link)
         && links.iter().any(|other| alike(link, other) && other.holds() && !of_time(other))
 }
 
-fn is_turned(link: &Link, form: Form) -> bool {
+fn is_turned(link: &DerivedLink, form: LinkForm) -> bool {
     let given = form.of(link.denominator.interval(), link.numerator.interval(), link.derived.unit);
     given.is_some_and(|given| given.meets(link.derived.interval()))
 }
 
 /// What it would be with the other operand as the base: a loss told as the gain that makes up for it, a share turned round.
-fn other(form: Form) -> Form {
+fn other(form: LinkForm) -> LinkForm {
     match form {
-        Form::Share | Form::Multiple => Form::Share,
-        Form::Loss => Form::Gain,
-        Form::Gain => Form::Loss,
-        Form::Change => Form::Change,
+        LinkForm::Share | LinkForm::Multiple => LinkForm::Share,
+        LinkForm::Loss => LinkForm::Gain,
+        LinkForm::Gain => LinkForm::Loss,
+        LinkForm::Change => LinkForm::Change,
     }
 }
 
 /// The arithmetic from the other base in words.
-pub(super) fn words_of_other_base(page: &Page, link: &Link) -> String {
+pub(super) fn words_of_other_base(page: &AuditedPage, link: &DerivedLink) -> String {
     let [above, below] = [&link.denominator, &link.numerator].map(|one| page.quote(one.figure.spot));
     other(link.form).words(above, below)
 }
 
 /// Whether another ratio stands in the same column.
-fn alike(link: &Link, other: &Link) -> bool {
+fn alike(link: &DerivedLink, other: &DerivedLink) -> bool {
     (other.form, &other.names) == (link.form, &link.names)
         && !matches!(other.why, Why::Told)
         && other.derived.figure.spot != link.derived.figure.spot
 }
 
 /// Whether it is a ratio of times, where less is better.
-fn of_time(link: &Link) -> bool {
-    link.numerator.unit == Unit::Nanoseconds || says(&link.of, TIMES)
+fn of_time(link: &DerivedLink) -> bool {
+    link.numerator.unit == NumberUnit::Nanoseconds || says(&link.of, TIMES)
 }
