@@ -4,7 +4,7 @@
 mod pages;
 
 use super::report::{Destination, NamedForm, folder_of, may_write_in, write_as};
-use super::{behind, columns, say, say_aside, say_in_colour};
+use super::{columns, hanging_paragraph, say, say_aside, say_in_colour};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use iotax_audit::audit::audit_by;
@@ -24,19 +24,19 @@ pub struct Args {
     #[arg(value_name = "PAGE")]
     page: Vec<PathBuf>,
     /// terminal, markdown, html, sarif or json [default: by the extension of the output file, else terminal]
-    #[arg(long, hide_possible_values = true, value_parser = of(ALL.iter().map(|renderer| renderer.name)))]
+    #[arg(long, hide_possible_values = true, value_parser = one_of_words(ALL.iter().map(|renderer| renderer.name)))]
     format: Option<String>,
     #[command(flatten)]
     to: Destination,
     /// Exit with code 1 when a finding is as bad or worse: wrong-conclusion, wrong-figure, ambiguous, cosmetic or never
     #[arg(long, value_name = "SEVERITY", default_value = "wrong-figure", hide_possible_values = true,
-        value_parser = of(severities().chain(["never"])))]
+        value_parser = one_of_words(severities().chain(["never"])))]
     fail_on: String,
     /// In the terminal: every finding with its lines and arithmetic; without it at most 20 lines
     #[arg(long, short)]
     verbose: bool,
     /// The least severity that the terminal and Markdown show [default: ambiguous; cosmetic with -v and in files]
-    #[arg(long, value_name = "SEVERITY", hide_possible_values = true, value_parser = of(severities()))]
+    #[arg(long, value_name = "SEVERITY", hide_possible_values = true, value_parser = one_of_words(severities()))]
     show: Option<String>,
     /// Only what these rules say: T1,F4
     #[arg(long, value_name = "RULE,..", value_delimiter = ',', conflicts_with = "without", value_parser = known_rule)]
@@ -53,7 +53,7 @@ pub struct Args {
 }
 
 /// One of these words; clap offers the nearest.
-fn of(words: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
+fn one_of_words(words: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
     PossibleValuesParser::new(words)
 }
 
@@ -229,9 +229,9 @@ fn listed(args: &Args, width: usize) -> String {
     let mut out = String::new();
     for rule in rule::all().iter().filter(|rule| args.asks(rule.id)) {
         let head = format!("{} ({})", rule.name, rule.severity.word());
-        out += &behind(&format!("{:5}", rule.id), &head, width);
-        out += &behind("     holds:  ", rule.holds, width);
-        out += &behind("     silent: ", rule.silent, width);
+        out += &hanging_paragraph(&format!("{:5}", rule.id), &head, width);
+        out += &hanging_paragraph("     holds:  ", rule.holds, width);
+        out += &hanging_paragraph("     silent: ", rule.silent, width);
         out += "\n";
     }
     out

@@ -1,6 +1,6 @@
 //! `iotax clean`: takes down what a killed run left; a run that is still going is not touched.
 
-use super::{check_id, own, say, say_aside, stop};
+use super::{check_id, own_folder, say, say_aside, stop};
 use anyhow::Result;
 use iotax_measure::places;
 use iotax_steps::executor::{Left, report_left};
@@ -34,7 +34,7 @@ pub struct Args {
 /// Exit code 5 when something could not be taken down.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if runs.exists() {
-        own(runs, "clean")?;
+        own_folder(runs, "clean")?;
     }
     let chosen = chosen(args, runs)?;
     let (mut cleaned_any, mut left) = (false, Vec::new());
@@ -48,7 +48,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stop = if args.dry_run { Arc::default() } else { stop::flag_of_wait()? };
     for dir in chosen {
         let id = store::run_id_of(&dir);
-        let cleaned = match own(&dir, "clean").and_then(|dir| one(&dir, &id, args, &stop)) {
+        let cleaned = match own_folder(&dir, "clean").and_then(|dir| clean_run(&dir, &id, args, &stop)) {
             Ok(cleaned) => cleaned,
             // The others are cleaned all the same.
             Err(error) if args.run.is_empty() => Some(refused(&id, error)),
@@ -65,7 +65,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 /// Cleans one run; `None`: there is nothing to clean.
-fn one(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Result<Option<Cleaned>> {
+fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Result<Option<Cleaned>> {
     let pending = clean::pending(dir)?;
     if pending.is_nothing() {
         return Ok(None);
@@ -147,8 +147,11 @@ fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
         Own::InFolder(path) => Some(path.display().to_string()),
         _ => None,
     };
-    let with_it =
-        operation.own(&made).into_iter().filter_map(path).filter(|path| !undoing.what.contains(path));
+    let with_it = operation
+        .own_resources(&made)
+        .into_iter()
+        .filter_map(path)
+        .filter(|path| !undoing.what.contains(path));
     let with_it: Vec<String> = with_it.map(|path| format!("    with it {path}, if it is there\n")).collect();
     [vec![would_be_line(&undoing)], with_it].concat()
 }

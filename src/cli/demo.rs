@@ -3,7 +3,7 @@
 
 use super::progress::ProgressPrinter;
 use super::report::ReportArgs;
-use super::{behind, columns, doctor, report, run, say};
+use super::{columns, doctor, hanging_paragraph, report, run, say};
 use anyhow::{Context, Result};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{Comparison, MeasuredFigure};
@@ -157,7 +157,7 @@ const PUBLISHED: &str = include_str!("../../crates/audit/fixtures/published/pass
 
 fn intro(size: &str, dir: &Path, width: usize) -> String {
     let said = "iotax measures what each layer of a storage stack costs, here on a file of";
-    behind("", &format!("{said} {size} in {}.", dir.display()), width)
+    hanging_paragraph("", &format!("{said} {size} in {}.", dir.display()), width)
 }
 
 /// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed from.
@@ -236,7 +236,7 @@ fn part(text: &str) -> String {
 
 /// A line of a part.
 fn line(text: &str, width: usize) -> String {
-    behind("    ", text, width)
+    hanging_paragraph("    ", text, width)
 }
 
 fn known(figure: &MeasuredFigure) -> Option<(f64, (f64, f64))> {

@@ -1,7 +1,7 @@
 //! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with the
 //! command that supplies it. Looks only; changes nothing. Works without root and says what it cannot see.
 
-use super::{behind, say};
+use super::{hanging_paragraph, say};
 use anyhow::Result;
 use iotax_host::Missing;
 use iotax_host::facts::{self, Facts};
@@ -49,7 +49,7 @@ const LAST: &[Capability] = &[
         "RAID, LVM, ZFS, fabrics in a lab guest",
         &["qemu", "guest-kernel", "lab-image"],
     ),
-    Capability::of("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
+    Capability::needing("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 
 /// Everything that iotax can measure.
@@ -126,13 +126,13 @@ struct DeviceLine {
 /// When a required name is unknown, or the output cannot be written.
 pub fn run(options: &Options, guest: GuestProbe) -> Result<u8> {
     check_names(&options.require)?;
-    let (text, code) = told(options, guest);
+    let (text, code) = doctor_text(options, guest);
     say(&text)?;
     Ok(code)
 }
 
-fn told(options: &Options, guest: GuestProbe) -> (String, u8) {
-    let probe = Probe::here(&options.dir, guest);
+fn doctor_text(options: &Options, guest: GuestProbe) -> (String, u8) {
+    let probe = Probe::this_machine(&options.dir, guest);
     let diagnosis = diagnose(&probe, list_devices(&probe));
     let text = match (options.json, options.verbose) {
         (true, _) => json::written(&diagnosis),
@@ -144,7 +144,7 @@ fn told(options: &Options, guest: GuestProbe) -> (String, u8) {
 
 /// How much is lacking here, in a sentence, for the demo.
 pub fn summary(dir: &Path) -> String {
-    let lacks = lacks(&Probe::here(dir, iotax_layers::guest::FINDINGS));
+    let lacks = lacks(&Probe::this_machine(dir, iotax_layers::guest::FINDINGS));
     let count = |of: fn(&Missing) -> bool| lacks.iter().filter(|lack| of(&lack.missing)).count() as u64;
     let modules = count(Missing::is_of_kernel);
     let programs = count(|missing| missing.packages().is_some());
@@ -477,7 +477,7 @@ fn device_lines(device: &DeviceLine) -> String {
 }
 
 fn wrapped(first: &str, text: &str) -> String {
-    behind(first, text, WIDTH)
+    hanging_paragraph(first, text, WIDTH)
 }
 
 #[cfg(test)]
@@ -654,8 +654,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("temporary folder");
         let options =
             |json| Options { json, verbose: false, require: Vec::new(), dir: folder.path().to_owned() };
-        let (text, code) = told(&options(false), GuestProbe::NOT_ASKED);
-        let (json, same) = told(&options(true), GuestProbe::NOT_ASKED);
+        let (text, code) = doctor_text(&options(false), GuestProbe::NOT_ASKED);
+        let (json, same) = doctor_text(&options(true), GuestProbe::NOT_ASKED);
         assert_eq!(same, code);
         let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         assert!(value["capabilities"].as_array().is_some_and(|list| list.len() == capabilities().count()));

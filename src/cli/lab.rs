@@ -1,6 +1,6 @@
 //! `iotax lab`: the root image of the lab guest: what is in the cache, building it, removing what is old.
 
-use super::{behind, columns, say, say_aside, stop};
+use super::{columns, hanging_paragraph, say, say_aside, stop};
 use anyhow::{Context, Result};
 use iotax_layers::guest::kernel::{self, KernelSource};
 use iotax_layers::lab::{self, Build, Image};
@@ -87,7 +87,7 @@ fn show() -> Result<u8> {
     }
     for (folder, image) in others {
         let about = image.map_or_else(|error| format!("{error:#}"), |image| remark(&image));
-        say(&behind("  ", &format!("{}: {about}", folder.display()), columns()))?;
+        say(&hanging_paragraph("  ", &format!("{}: {about}", folder.display()), columns()))?;
     }
     Ok(DONE)
 }
@@ -126,7 +126,7 @@ fn described(image: &Image) -> String {
         ("ZFS", record.zfs.to_string()),
         ("Packages", packages.join(", ")),
     ];
-    rows.iter().map(|(name, text)| behind(&format!("{name:<10}"), text, columns())).collect()
+    rows.iter().map(|(name, text)| hanging_paragraph(&format!("{name:<10}"), text, columns())).collect()
 }
 
 fn remove(all: bool) -> Result<u8> {

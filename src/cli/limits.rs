@@ -109,7 +109,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let spec = spec_of(args)?;
     let scenario = scenario_of(args)?;
     let set_elsewhere = args.qmp.as_deref().map(of_qemu).transpose()?.unwrap_or_default();
-    let (dir, courses, result) = run::courses(&scenario, Courses::of(spec), runs, ProgressPrinter::new())?;
+    let (dir, courses, result) =
+        run::courses(&scenario, Courses::from_spec(spec), runs, ProgressPrinter::new())?;
     // Whoever resumed it would measure something else, and what was found is printed. What is left to undo needs its journal.
     let all_undone = result.as_ref().map_or_else(|error| code_of(error) != UNDO_INCOMPLETE, |_| true);
     if all_undone && dir.exists() {

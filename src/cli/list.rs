@@ -30,7 +30,7 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
     }
     // Whoever searches lines wants whole ones.
     let width = if std::io::stdout().is_terminal() { columns() } else { usize::MAX };
-    let lines: Vec<RunLine> = listed.iter().map(RunLine::of).collect();
+    let lines: Vec<RunLine> = listed.iter().map(RunLine::from_run).collect();
     say(&table(&lines, width))?;
     Ok(DONE)
 }
@@ -49,7 +49,7 @@ struct RunLine {
 }
 
 impl RunLine {
-    fn of(run: &store::RunSummary) -> RunLine {
+    fn from_run(run: &store::RunSummary) -> RunLine {
         let (state, remark) = state(run);
         let line = RunLine {
             id: run.id.clone(),
@@ -150,7 +150,7 @@ fn table(lines: &[RunLine], width: usize) -> String {
 
 /// A word, and what else is to be said; the whole of a failure is in the run's report.
 fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
-    let state = RunState::of(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));
+    let state = RunState::from_outcome(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));
     let remark = match state {
         RunState::Failed => {
             run.outcome.as_deref().and_then(|words| words.lines().next()).map(without_an_announcement)

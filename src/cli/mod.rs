@@ -158,7 +158,7 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
 ///
 /// # Errors
 /// Bad input with whose it is, and who may.
-pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
+pub(crate) fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
     iotax_store::ours(folder).map_err(|error| {
         let (user, own) =
             (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
@@ -304,7 +304,7 @@ fn aside(text: &str) -> String {
 
 /// A paragraph behind a first column, its further lines indented below its start. A word that is longer
 /// than a line stands alone: it may have to be copied.
-pub fn behind(first: &str, text: &str, width: usize) -> String {
+pub fn hanging_paragraph(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
     let paragraph = iotax_report::wrapped(text, width.saturating_sub(indent), "");
     let lines = paragraph.lines().enumerate().map(|(at, line)| match at {

@@ -5,7 +5,7 @@ mod precondition;
 mod set;
 
 use super::asked::MeasureArgs;
-use super::{behind, columns, say, say_aside, say_in_colour};
+use super::{columns, hanging_paragraph, say, say_aside, say_in_colour};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::judge::Intent;
@@ -58,7 +58,7 @@ pub struct View {
 
 impl View {
     fn paragraph(&self, first: &str, text: &str) -> String {
-        behind(first, text, self.width)
+        hanging_paragraph(first, text, self.width)
     }
 
     fn red(&self, text: &str) -> String {
@@ -111,7 +111,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
     text += &precondition::shown(view, &ground)?;
-    let beside = OtherWork::of(&ground, guests)?;
+    let beside = OtherWork::from_ground(&ground, guests)?;
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
         let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
@@ -332,7 +332,7 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
             .guests
             .iter()
             .flat_map(|guest| durability::kills_of(spec, guest))
-            .map(|kill| kill.of())
+            .map(|kill| kill.phrase())
             .collect();
         all += kills.len() as u64 * u64::from(spec.trials);
         text += &format!(
@@ -583,7 +583,7 @@ fn setting_up(scenario: &Scenario, layout: &Layout, beside: &OtherWork) -> Strin
         most => format!(", up to {}", counted(most, "manual step", "manual steps")),
     };
     let read_back = if scenario.verifies() { ", reading back what was written" } else { "" };
-    format!("plus: setting up and removing {stacks}{often}{moves}{read_back}{}\n", beside.said())
+    format!("plus: setting up and removing {stacks}{often}{moves}{read_back}{}\n", beside.work_words())
 }
 
 /// What a run does apart from measuring, all visits together.
@@ -603,7 +603,7 @@ struct OtherWork {
 
 impl OtherWork {
     /// Returns the sums over a whole run.
-    fn of(ground: &Ground, guests: bool) -> Result<OtherWork> {
+    fn from_ground(ground: &Ground, guests: bool) -> Result<OtherWork> {
         let (scenario, layout) = (ground.scenario, ground.layout);
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
         let mut beside = OtherWork { filled: filled(&to_fill(ground.media()?)), ..OtherWork::default() };
@@ -634,7 +634,7 @@ impl OtherWork {
             long_time(measuring_s + known_s),
             long_time(measuring_s),
             long_time(known_s),
-            self.said()
+            self.work_words()
         )
     }
 
@@ -656,7 +656,7 @@ impl OtherWork {
     }
 
     /// Restarts of others' machines, boots with their time, then bytes; `, 3 boots of guests (9 s at 3 s each, ...)`.
-    fn said(&self) -> String {
+    fn work_words(&self) -> String {
         let boots = match self.boots {
             0 => String::new(),
             boots => format!(
@@ -717,7 +717,7 @@ pub(super) fn takes(scenario: &Scenario, ready: &Ready, loads: usize) -> Result<
     let (found, guest_parts) = (&survey.found, guest_parts.clone());
     let guests = guest_parts.is_some();
     let ground = Ground { scenario, layout, found, guest_parts, tag: RunTag::of_none() };
-    let beside = OtherWork::of(&ground, guests)?;
+    let beside = OtherWork::from_ground(&ground, guests)?;
     let measuring_s = load_s(scenario, layout) * loads as f64;
     Ok(beside.in_all(measuring_s, scenario))
 }
@@ -837,19 +837,19 @@ mod tests {
     fn boots_and_bytes_beside_the_measuring_are_counted_with_their_time() {
         let beside = OtherWork { boots: 6, filled: 12 << 30, first: 2 << 30, ..OtherWork::default() };
         assert_eq!(
-            beside.said(),
+            beside.work_words(),
             ", 6 boots of guests (18 s at 3 s each, as with KVM; 6 min at 60 s, as without), writing 12 GiB into files and 2 GiB \
              through stacks that were never written (75 s at 200 MB/s)"
         );
         assert_eq!(
-            OtherWork { boots: 1, ..OtherWork::default() }.said().split(" (").next(),
+            OtherWork { boots: 1, ..OtherWork::default() }.work_words().split(" (").next(),
             Some(", 1 boot of a guest")
         );
-        assert_eq!(OtherWork::default().said(), "");
+        assert_eq!(OtherWork::default().work_words(), "");
         let restarts = [("libvirt:db1".to_owned(), 16)].into();
-        let said = OtherWork { restarts, ..OtherWork::default() }.said();
+        let said = OtherWork { restarts, ..OtherWork::default() }.work_words();
         assert_eq!(said, ", shutting down and starting libvirt:db1 up to 16 times");
-        let unknown = OtherWork { first: iotax_units::UNKNOWN_BYTES, ..OtherWork::default() }.said();
+        let unknown = OtherWork { first: iotax_units::UNKNOWN_BYTES, ..OtherWork::default() }.work_words();
         assert!(!unknown.contains("MB/s") && unknown.contains("through stacks"), "{unknown}");
     }
 

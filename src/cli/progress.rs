@@ -81,7 +81,7 @@ struct Fills {
 
 impl Fills {
     /// So many bytes of a file are filled; fewer than before is the next file.
-    fn at(&mut self, bytes: u64) -> String {
+    fn filled_words(&mut self, bytes: u64) -> String {
         if bytes <= self.present {
             self.before += self.present;
         }
@@ -127,7 +127,7 @@ impl ProgressPrinter {
     /// Tells how far a fill is. Fills run below the journal, out of the observer's sight.
     pub fn of_fills(&self) -> impl Fn(u64) + Send + 'static {
         let (fills, show) = (Arc::clone(&self.fills), self.of_status());
-        move |bytes| show(fills.lock().unwrap_or_else(PoisonError::into_inner).at(bytes))
+        move |bytes| show(fills.lock().unwrap_or_else(PoisonError::into_inner).filled_words(bytes))
     }
 
     /// The same of the sync of an array, as a share.
@@ -331,7 +331,7 @@ impl Recording {
     }
 
     /// So many of so many seconds are done.
-    pub fn at(&self, done_s: f64, seconds: f64) {
+    pub fn show_progress(&self, done_s: f64, seconds: f64) {
         if let Some(bar) = &self.0 {
             bar.set_message(format!("{done_s:.0} of {seconds:.0} s"));
         }
@@ -516,9 +516,9 @@ mod tests {
     #[test]
     fn a_fill_counts_over_all_files() {
         let mut fills = Fills { total: 3 << 20, ..Fills::default() };
-        let told = [1, 2, 1].map(|mebibytes| fills.at(mebibytes << 20));
+        let told = [1, 2, 1].map(|mebibytes| fills.filled_words(mebibytes << 20));
         assert!(told[0].ends_with(": 1 MiB of 3 MiB") && told[1].ends_with(": 2 MiB of 3 MiB"), "{told:?}");
         assert!(told[2].ends_with(": 3 MiB of 3 MiB"), "the second file: {told:?}");
-        assert!(fills.at(1 << 20).ends_with(": 4 MiB of 4 MiB"), "more than was planned");
+        assert!(fills.filled_words(1 << 20).ends_with(": 4 MiB of 4 MiB"), "more than was planned");
     }
 }

@@ -4,7 +4,7 @@
 use super::clean::say_waits;
 use super::progress::ProgressPrinter;
 use super::run::{finish, guest_parts, session};
-use super::{check_id, own, plan, report, say, say_aside};
+use super::{check_id, own_folder, plan, report, say, say_aside};
 use anyhow::Result;
 use iotax_measure::past::Past;
 use iotax_measure::places;
@@ -39,7 +39,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         "last" => store::newest(runs).map_err(Failed::from)?,
         run => store::find(runs, run).map_err(Failed::from)?,
     };
-    let dir = own(&dir, "resume")?;
+    let dir = own_folder(&dir, "resume")?;
     let id = store::run_id_of(&dir);
     check_id(&id, "resume")?;
     let Some(_lock) = RunLock::take(&dir)? else {
@@ -68,7 +68,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if let Some(why) = not_resumable(&scenario).filter(|_| !waited) {
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
     }
-    let past = Past::of(&data, &dir)?;
+    let past = Past::from_data(&data, &dir)?;
     past.consent_to_own(&mut scenario);
     let ready = ready(&scenario, &mut |text| say_aside(&text))?;
     ready.met(&scenario)?;

@@ -50,7 +50,7 @@ impl Victims {
         let steps = [
             (Op::MakeDirectory(MakeDirectory { path: self.folder.clone() }), StepOutput::default()),
             (Op::BuildSeed(BuildSeed { path: self.file.clone(), patience_s: 0 }), StepOutput::default()),
-            (Op::Mount(Mount::of(device, "/proc".into(), "proc")), StepOutput::default()),
+            (Op::Mount(Mount::without_atime(device, "/proc".into(), "proc")), StepOutput::default()),
             (Op::Spawn(spawn), StepOutput { process: Some(process), ..StepOutput::default() }),
         ];
         let mut text = Vec::new();

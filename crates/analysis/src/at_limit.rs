@@ -83,7 +83,9 @@ fn set(reading: &WorkloadView, at: usize) -> Option<String> {
     let seconds: f64 = rounds.iter().map(|round| round.window_s).sum();
     let rate = |set: &SetLimit| -> f64 {
         let of = |way: IoDirection, bytes: bool| -> f64 {
-            let one = |round: &&RoundTotal| if bytes { round.of(way).bytes } else { round.of(way).ios };
+            let one = |round: &&RoundTotal| {
+                if bytes { round.direction_total(way).bytes } else { round.direction_total(way).ios }
+            };
             rounds.iter().map(one).sum::<f64>() / seconds
         };
         let ways = [(IoDirection::Read, false), (IoDirection::Write, true)];
@@ -111,7 +113,8 @@ fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     let seconds: f64 = rounds().map(|round| round.window_s).sum();
     [(reading.place_of(at), IoDirection::Write), (far, IoDirection::Read)].into_iter().find_map(
         |(place, way)| {
-            let rate = rounds().map(|round| round.of(way).bytes).sum::<f64>() * on_wire / seconds;
+            let rate =
+                rounds().map(|round| round.direction_total(way).bytes).sum::<f64>() * on_wire / seconds;
             let mut sent = place?.facts.limits.iter().filter(|set| set.of == Limited::Sent);
             let met = sent.find(|set| (rate / set.rate - 1.0).abs() <= AT)?;
             Some(of_it(met, rate))
@@ -369,7 +372,7 @@ mod tests {
         let run = behind_a_bucket(20_000.0, 5_000.0);
         let found = reason(&run);
         assert!(matches!(found, Some(Refusal::AtLimit { .. } | Refusal::RateLimited { .. })), "{found:?}");
-        let reading = crate::reading::WorkloadView::of(&run, &run.start.scenario.workloads[0]);
+        let reading = crate::reading::WorkloadView::from_run(&run, &run.start.scenario.workloads[0]);
         let said = shown(&reading, 0).expect("a bucket");
         // Half of what both get together.
         assert!(said.contains("2,500 I/Os a second after a burst of "), "{said}");
@@ -382,7 +385,7 @@ mod tests {
             [twin::a_against_a(), twin::bill(), twin::writes(), twin::mixed(), twin::visits(), twin::guest()]
         {
             for workload in &run.start.scenario.workloads {
-                let reading = crate::reading::WorkloadView::of(&run, workload);
+                let reading = crate::reading::WorkloadView::from_run(&run, workload);
                 for at in 0..reading.sides.len() {
                     assert_eq!(shown(&reading, at), None, "{} {at}", workload.name);
                 }

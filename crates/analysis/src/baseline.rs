@@ -7,7 +7,7 @@ use super::reading::WorkloadView;
 use iotax_load::Transient;
 use iotax_model::record::Purpose;
 use iotax_model::scenario::Stack;
-use iotax_stats::conclusion::{said as said_size, width};
+use iotax_stats::conclusion::{size_words as said_size, width};
 use iotax_stats::pilot::Pattern;
 use iotax_stats::round::percent_up;
 use iotax_stats::{Concludes, RatioChange, Verdict, alone};
@@ -69,7 +69,7 @@ fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
 }
 
 /// The baseline beside the others over the baseline alone, in the rounds that had both.
-pub fn beside(reading: &WorkloadView) -> Option<InterferenceCheck> {
+pub fn interference(reading: &WorkloadView) -> Option<InterferenceCheck> {
     let base = reading.run.start.scenario.baseline;
     let side = |purpose| gather::sides(reading.run, reading.workload, purpose).0.swap_remove(base);
     let (alone, beside) = (side(Purpose::Alone), side(Purpose::Beside));
@@ -92,10 +92,10 @@ pub fn beside(reading: &WorkloadView) -> Option<InterferenceCheck> {
         Some(_) => " (it was measured in visits therefore)",
         None => "",
     };
-    Some(InterferenceCheck { sentence: format!("{}{therefore}", said(&verdict)), ratio, verdict })
+    Some(InterferenceCheck { sentence: format!("{}{therefore}", verdict_words(&verdict)), ratio, verdict })
 }
 
-fn said(verdict: &Verdict) -> String {
+fn verdict_words(verdict: &Verdict) -> String {
     const BESIDE: &str = "beside the other stacks the baseline runs";
     match verdict {
         Verdict::Costs { cost: value, low, high, .. } => {

@@ -175,7 +175,7 @@ impl ChargedPair<'_> {
         {
             return self.refused(subject, &reason);
         }
-        let taken = AddedPerIo::of(a, b, &self.reading.pair(a, b), directions::waited(way));
+        let taken = AddedPerIo::between(a, b, &self.reading.pair(a, b), directions::waited(way));
         let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
         let phrase = verdict.about(&subject);
         self.finding(subject, verdict, phrase, &taken)
@@ -196,7 +196,7 @@ impl ChargedPair<'_> {
         if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
             return self.refused(quantity, &reason);
         }
-        let taken = AddedPerIo::of(a, b, &self.reading.pair(a, b), cpu);
+        let taken = AddedPerIo::between(a, b, &self.reading.pair(a, b), cpu);
         let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
         let ratio = taken.times().value();
         let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
@@ -223,7 +223,7 @@ impl ChargedPair<'_> {
 
     fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &AddedPerIo) -> Estimate {
         let who = who(self.reading.name(self.at), self.reading.name(self.base), self.emulated);
-        let effort = Effort::of(self.reading);
+        let effort = Effort::from_reading(self.reading);
         let remedy = verdict.reason().and_then(|reason| effort.remedy(reason));
         let mut found = ChargeFinding {
             sentence: String::new(),

@@ -86,7 +86,12 @@ pub struct RateComparison {
 
 impl RateComparison {
     /// Estimates and judges stack `pair[1]` over stack `pair[0]`.
-    pub fn of(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, basis: Basis) -> RateComparison {
+    pub fn estimate(
+        reading: &WorkloadView,
+        pair: [usize; 2],
+        paired: &Paired,
+        basis: Basis,
+    ) -> RateComparison {
         match paired {
             Paired::Rounds(ids) => RateComparison::by_rounds(reading, pair, ids, basis),
             Paired::Visits(ids, unit) => RateComparison::by_visits(reading, pair, ids, *unit, basis),
@@ -333,7 +338,7 @@ pub struct AddedPerIo {
 
 impl AddedPerIo {
     /// In the same unit as throughput: rounds within their visits, or visits.
-    pub fn of(
+    pub fn between(
         a: &StackSide,
         b: &StackSide,
         paired: &Paired,

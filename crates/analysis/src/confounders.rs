@@ -24,7 +24,7 @@ const OF_LAYOUT: &[(&str, OfStack)] = &[
 pub const KIND: &str = "confounder";
 
 /// What else differs between a stack and what it is compared with, as sentences.
-pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
+pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let stacks = &reading.run.start.scenario.stacks;
     let against = |base: usize| {
         let pair = [&stacks[base], &stacks[at]];
@@ -38,7 +38,7 @@ pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
             Some((here?, there?, why))
         };
         let of_layout = OF_LAYOUT.iter().filter_map(|(why, of)| both(of, *why));
-        let of_layers = Concept::all().filter_map(|(one, why)| both(&|stack| one.of(stack), why));
+        let of_layers = Concept::all().filter_map(|(one, why)| both(&|stack| one.setting_in(stack), why));
         let found = of_layout.chain(of_layers);
         let found = found.chain(memory(reading, [base, at])).chain(commands(reading, [base, at]));
         let differs = found.filter(|(here, there, _)| here.value != there.value);
@@ -91,18 +91,18 @@ fn differences(a: &LayerSpec, b: &LayerSpec) -> usize {
 
 fn stripe_unit(stack: &Stack) -> Option<Setting> {
     let (option, bytes) = efficiency::stripe_unit(stack)?;
-    Setting::of(format!("{option} {}", show_bytes(bytes)), bytes)
+    Setting::named(format!("{option} {}", show_bytes(bytes)), bytes)
 }
 
 fn drives(stack: &Stack) -> Option<Setting> {
     efficiency::joining(stack)?;
     let drives = stack.medium.members().len();
-    Setting::of(format!("{drives} drives"), drives)
+    Setting::named(format!("{drives} drives"), drives)
 }
 
 fn redundancy(stack: &Stack) -> Option<Setting> {
     efficiency::joining(stack)?;
-    let layout = Layout::of(stack).ok()?;
+    let layout = Layout::from_stack(stack).ok()?;
     let kept = match layout.spread {
         LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. } => "no redundancy".to_owned(),
         LayoutSpread::Mirrored { copies, .. } => format!("{copies} copies"),
@@ -110,7 +110,7 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
             format!("{parity} of parity")
         }
     };
-    Setting::of(format!("{} ({kept})", layout.name), kept.clone())
+    Setting::named(format!("{} ({kept})", layout.name), kept.clone())
 }
 
 /// Sizes that differ by less are the same on the label.

@@ -14,10 +14,10 @@ pub fn all(
     points: &[(&'static str, Vec<(SweepValue, &Comparison)>)],
     at_once: usize,
 ) -> Vec<CostCurve> {
-    points.iter().map(|(quantity, points)| one(name, quantity, points, at_once)).collect()
+    points.iter().map(|(quantity, points)| cost_curve(name, quantity, points, at_once)).collect()
 }
 
-fn one(
+fn cost_curve(
     name: &str,
     quantity: &'static str,
     points: &[(SweepValue, &Comparison)],
@@ -45,7 +45,7 @@ fn usable(one: &Comparison, at_once: usize) -> Option<Simultaneous> {
         }
         _ => true,
     };
-    if sound { Simultaneous::of(&one.rate.ratio, at_once) } else { None }
+    if sound { Simultaneous::stretch_figure(&one.rate.ratio, at_once) } else { None }
 }
 
 fn change(points: &[(&SweepValue, Simultaneous)]) -> CostTrend {
@@ -81,7 +81,7 @@ fn end((at, sure): (&SweepValue, Simultaneous)) -> End {
 fn words(change: &CostTrend, at_once: usize) -> String {
     match change {
         CostTrend::Changes { more, less, extremes } => {
-            let (more, less) = (said(more), said(less));
+            let (more, less) = (end_words(more), end_words(less));
             let which = match extremes {
                 true => format!("largest at {more}, smallest at {less}"),
                 false => format!("more at {more} than at {less}"),
@@ -99,7 +99,7 @@ fn words(change: &CostTrend, at_once: usize) -> String {
 }
 
 /// `64 (12.0 % +- 2.1 %)`, a gain below zero.
-fn said(end: &End) -> String {
+fn end_words(end: &End) -> String {
     let cost = match end.interval {
         Interval::Bounds { low, high, .. } => cost(end.ratio, (low, high)),
         Interval::Missing { .. } => "no interval".to_owned(),

@@ -24,7 +24,7 @@ pub fn crowds(reading: &WorkloadView) -> Vec<Crowd> {
 
 fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let side = &reading.sides[at];
-    let all = IoShares::of(side, None)?;
+    let all = IoShares::among_places(side, None)?;
     let shares = side.rounds.values().map(|round| round.together);
     let slices = side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
     let again = side.rounds.values().map(|round| f64::from(round.run_again)).sum::<f64>();
@@ -55,7 +55,7 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
         (_, true) => "hosts",
         _ => "hosts and labs",
     };
-    crowd.sentence = said(&crowd, them);
+    crowd.sentence = crowd_words(&crowd, them);
     Some(crowd)
 }
 
@@ -78,7 +78,7 @@ struct IoShares {
 
 impl IoShares {
     /// `None` of a single place.
-    fn of(side: &StackSide, way: Option<IoDirection>) -> Option<IoShares> {
+    fn among_places(side: &StackSide, way: Option<IoDirection>) -> Option<IoShares> {
         let rates = rates(side, way);
         let least = rates.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
         let most = rates.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
@@ -101,7 +101,7 @@ fn direction(
     at: usize,
     way: IoDirection,
 ) -> Option<CrowdDirection> {
-    let shared = IoShares::of(&reading.sides[at], Some(way))?;
+    let shared = IoShares::among_places(&reading.sides[at], Some(way))?;
     let ratio = fewest.map(|fewest| {
         let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
         let found = directions::ratio(reading, [fewest, at], &paired, way, Quantity::Acknowledged);
@@ -226,7 +226,7 @@ fn times_as_many(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> f64 {
 
 fn scaling(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> Scaling {
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
-    let found = RateComparison::of(reading, [fewest, at], &paired, reading.basis());
+    let found = RateComparison::estimate(reading, [fewest, at], &paired, reading.basis());
     let places = times_as_many(reading, [fewest, at]);
     let ratio = found.figure();
     let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
@@ -243,7 +243,7 @@ fn scaling(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> Scaling {
     }
 }
 
-fn said(crowd: &Crowd, them: &str) -> String {
+fn crowd_words(crowd: &Crowd, them: &str) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let share = crowd.spread.value().unwrap_or(crowd.slowest.1 / crowd.fastest.1);
     let spread = match (crowd.spread.bounds(), crowd.fastest.1 > 0.0) {
@@ -320,7 +320,7 @@ mod tests {
     fn a_rate_is_offered_to_every_guest() {
         let mut run = twin::crowd();
         run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1000);
-        let reading = WorkloadView::of(&run, &run.start.scenario.workloads[0]);
+        let reading = WorkloadView::from_run(&run, &run.start.scenario.workloads[0]);
         assert_eq!((reading.offered(0), reading.offered(1)), (Some(1000.0), Some(4000.0)));
         assert_eq!(reading.threads(1), 4.0 * reading.threads(0));
         // Four times the rate is what was asked for.

@@ -35,7 +35,7 @@ pub fn ratio(
     }
     let [a, b] = pair.map(|at| &reading.sides[at]);
     let by_bytes = reading.basis().by_bytes;
-    AddedPerIo::of(a, b, paired, |round| {
+    AddedPerIo::between(a, b, paired, |round| {
         let (ios, bytes) = round.amounts(Some(way));
         Some(Total { sum: if by_bytes { bytes } else { ios }, items: compare::time(round, which).ok()? })
     })
@@ -48,7 +48,7 @@ pub fn absent(
     way: IoDirection,
     sides: &[StackSide],
 ) -> Option<Refusal> {
-    let is_empty = |at: &usize| sides[*at].rounds.values().all(|round| round.of(way).ios == 0.0);
+    let is_empty = |at: &usize| sides[*at].rounds.values().all(|round| round.direction_total(way).ios == 0.0);
     let at = pair.into_iter().find(is_empty)?;
     Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), way.none_recorded()) })
 }
@@ -99,7 +99,7 @@ pub fn of_line(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, deep: 
             true => MeasuredFigure::missing(compare::ONLY_AT_ONE),
             false => {
                 let [a, b] = pair.map(|at| &reading.sides[at]);
-                AddedPerIo::of(a, b, paired, waited(Some(*way))).added()
+                AddedPerIo::between(a, b, paired, waited(Some(*way))).added()
             }
         },
     };
@@ -108,7 +108,7 @@ pub fn of_line(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, deep: 
 
 /// Latencies of a round, of one direction or of all.
 pub fn waited(way: Option<IoDirection>) -> impl Fn(&RoundTotal) -> Option<Total> {
-    move |round| way.map_or_else(|| round.waited(), |way| round.of(way).waited())
+    move |round| way.map_or_else(|| round.waited(), |way| round.direction_total(way).waited())
 }
 
 /// Whether rates of the two are surely different ones, each by its own interval.
@@ -129,7 +129,7 @@ pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
             Metric::Rate { .. } => Some(Quantity::Acknowledged),
             Metric::Latency { .. } => None,
         };
-        metric.way().is_some() && of == rate
+        metric.direction().is_some() && of == rate
     };
     let mut published = scenario.published.iter().flat_map(|published| &published.figures);
     let tables = scenario.table.iter().filter(|table| table.rows.contains(&reading.workload.name));
@@ -140,7 +140,7 @@ pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
 
 /// The direction of a metric, where the load has others too.
 pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> {
-    let way = match metric.way()? {
+    let way = match metric.direction()? {
         PublishedWay::Read => IoDirection::Read,
         PublishedWay::Write => IoDirection::Write,
     };
@@ -161,7 +161,7 @@ pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Met
 
 /// The direction of a latency; of a load that has only one, that.
 pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
-    match metric.way() {
+    match metric.direction() {
         Some(PublishedWay::Read) => IoDirection::Read,
         Some(PublishedWay::Write) => IoDirection::Write,
         None if reading.workload.writes() => IoDirection::Write,

@@ -35,7 +35,7 @@ const CHECKS: &[ValidityCheck] = &[
     answered_by_a_cache,
     not_conserved,
     held_by_the_arc,
-    |case| resized::of(case.reading, case.at),
+    |case| resized::changed_size(case.reading, case.at),
     faster_than_below,
     above_its_drives,
     other_sides,
@@ -54,8 +54,10 @@ pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
             let case = LoadedStack { reading, found, at };
             let stack = case.stack().name.as_str();
             let found = CHECKS.iter().filter_map(|check| check(&case));
-            let beside = confounders::of(reading, at).into_iter().map(|text| (confounders::KIND, text));
-            let data = found_data::of(reading, at).into_iter().map(|text| (found_data::KIND, text));
+            let beside =
+                confounders::other_differences(reading, at).into_iter().map(|text| (confounders::KIND, text));
+            let data =
+                found_data::data_differences(reading, at).into_iter().map(|text| (found_data::KIND, text));
             let load = &reading.workload.name;
             all.extend(found.chain(beside).chain(data).map(|(kind, text)| ValidityWarning {
                 kind,
@@ -69,7 +71,7 @@ pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
     let keys: Vec<String> = all.iter().map(|one| format!("{}: {}", one.kind, one.text)).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let group = |group: Vec<usize>| group.into_iter().map(|at| &all[at]).collect::<Vec<_>>();
-    alike::grouped(&keys).into_iter().map(|found| said(&group(found), readings.len())).collect()
+    alike::grouped(&keys).into_iter().map(|found| warning_report(&group(found), readings.len())).collect()
 }
 
 /// One finding of one check.
@@ -81,7 +83,7 @@ struct ValidityWarning<'a> {
 }
 
 /// Findings of one matter, of so many loads in the run.
-fn said<'a>(found: &[&ValidityWarning<'a>], loads: usize) -> WarningReport {
+fn warning_report<'a>(found: &[&ValidityWarning<'a>], loads: usize) -> WarningReport {
     let names = |name: fn(&ValidityWarning<'a>) -> &'a str| distinct(found.iter().map(|one| name(one)));
     let under = names(|one| one.load);
     let text = alike::merged(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
@@ -440,7 +442,7 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     stack.medium.places().contains(&Place::Host).then(|| {
         let text = format!(
             "its CPU time per I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",
-            target.said()
+            target.describe_target()
         );
         ("polling", text)
     })
@@ -449,7 +451,7 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
 /// Other programs, whose CPU time is in that of an I/O: told of the baseline, which shows them.
 fn neighbours_of_the_load(case: &LoadedStack) -> Option<(&'static str, String)> {
     let is_base = case.at == case.run().start.scenario.baseline;
-    neighbours::told(case.reading).filter(|_| is_base).map(|text| (neighbours::KIND, text))
+    neighbours::neighbour_warning(case.reading).filter(|_| is_base).map(|text| (neighbours::KIND, text))
 }
 
 #[cfg(test)]
@@ -721,9 +723,9 @@ mod tests {
             doubt("steal", "took 10.5 % of host", "loop", "read"),
             doubt("steal", "took 6.8 % of host", "file", "read"),
         ];
-        let told = said(&all.iter().collect::<Vec<_>>(), 2);
-        assert_eq!(told.said(), "steal (file, loop): took 6.8 to 10.5 % of host (under read)");
-        assert_eq!(said(&[&all[0]], 1).text, "took 9.6 % of host");
+        let told = warning_report(&all.iter().collect::<Vec<_>>(), 2);
+        assert_eq!(told.to_sentence(), "steal (file, loop): took 6.8 to 10.5 % of host (under read)");
+        assert_eq!(warning_report(&[&all[0]], 1).text, "took 9.6 % of host");
     }
 
     #[test]

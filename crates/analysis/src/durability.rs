@@ -47,7 +47,7 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
         examples: examples(&trials),
         emulated: emulated(run, stack),
     };
-    row.sentence = said(&row, kill) + &idle(&row);
+    row.sentence = row_words(&row, kill) + &idle(&row);
     row.caution = caution(run, &row);
     row.sentence.extend(row.caution.into_iter().flat_map(|caution| ["; ", caution]));
     Some(row)
@@ -112,8 +112,8 @@ fn emulated(run: &RunData, stack: &str) -> Option<String> {
     run.places.iter().find(its).and_then(|place| place.emulated.clone())
 }
 
-fn said(row: &DurabilityRow, kill: Kill) -> String {
-    let (stack, whom) = (&row.stack, kill.of());
+fn row_words(row: &DurabilityRow, kill: Kill) -> String {
+    let (stack, whom) = (&row.stack, kill.phrase());
     let times =
         if row.kills == 1 { "1 kill".to_owned() } else { format!("{} kills", grouped(row.kills as f64)) };
     let count = |blocks: u64| grouped(blocks as f64);

@@ -659,7 +659,7 @@ impl WarningReport {
     }
 
     /// `target (loop): the sentence`.
-    pub fn said(&self) -> String {
+    pub fn to_sentence(&self) -> String {
         match self.subject.as_str() {
             "" => format!("{}: {}", self.kind, self.text),
             subject => format!("{} ({subject}): {}", self.kind, self.text),

@@ -11,7 +11,7 @@ use iotax_model::scenario::{LayerSpec, Medium, Stack};
 pub const KIND: &str = "found_data";
 
 /// Of a stack and what it is compared with: that one of them, or both, read what the run has not written.
-pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
+pub fn data_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     if scenario.measure.precondition.passes > 0 || !reading.workload.jobs.iter().any(|job| job.rw.reads()) {
         return Vec::new();

@@ -28,7 +28,7 @@ pub struct Strata {
 
 impl Strata {
     /// Of a run.
-    pub fn of(run: &RunData) -> Strata {
+    pub fn from_run(run: &RunData) -> Strata {
         let whole = run.start.siblings > 0 && run.start.scenario.measure.attaches <= 1;
         Strata { siblings: whole.then_some(run.start.siblings) }
     }
@@ -179,7 +179,7 @@ impl DirectionTotal {
 
 impl RoundTotal {
     /// What of the round is of one direction.
-    pub fn of(&self, way: IoDirection) -> &DirectionTotal {
+    pub fn direction_total(&self, way: IoDirection) -> &DirectionTotal {
         &self.directions[way as usize]
     }
 
@@ -192,7 +192,9 @@ impl RoundTotal {
 
     /// I/Os and bytes, of one direction or of all.
     pub fn amounts(&self, way: Option<IoDirection>) -> (f64, f64) {
-        way.map_or((self.ios, self.bytes), |way| (self.of(way).ios, self.of(way).bytes))
+        way.map_or((self.ios, self.bytes), |way| {
+            (self.direction_total(way).ios, self.direction_total(way).bytes)
+        })
     }
 
     /// Latencies with how many there are: none in a round without a completion, which is a round like others. `None`: there
@@ -406,7 +408,7 @@ pub fn index(run: &RunData) -> HashMap<&str, usize> {
 /// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices of unknown stacks.
 pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<StackSide>, u64) {
     let index = index(run);
-    let strata = Strata::of(run);
+    let strata = Strata::from_run(run);
     let mut sides: Vec<StackSide> =
         run.start.scenario.stacks.iter().map(|_| StackSide { strata, ..StackSide::default() }).collect();
     let mut unknown = 0;
@@ -460,7 +462,7 @@ fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
 impl StackSide {
     fn add(&mut self, slice: &Slice, by_bytes: bool) {
         let id = (slice.visit, slice.round);
-        let found = Samples::of(slice);
+        let found = Samples::from_slice(slice);
         let amount = if by_bytes { found.bytes } else { found.ios };
         self.usage.add(slice, &found, amount / (slice.window_ns.max(1) as f64 / 1e9));
         self.errors = self.errors.saturating_add(slice.errors);
@@ -705,7 +707,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub(super) fn of(slice: &Slice) -> Samples {
+    pub(super) fn from_slice(slice: &Slice) -> Samples {
         let mut found = Samples::default();
         for sample in &slice.samples {
             match &sample.value {

@@ -31,7 +31,7 @@ pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<H
         Some((_, one)) => Ok(Headline {
             stack: one.stack.clone(),
             quantity: one.rate.quantity.clone(),
-            sentence: said(one, verdicts::many(workloads)),
+            sentence: headline_sentence(one, verdicts::many(workloads)),
         }),
         None => Err(why_none(workloads, &all, &real, others)),
     }
@@ -50,7 +50,7 @@ fn effect(one: &Comparison) -> Option<f64> {
 
 /// Returns the sentence for a comparison; if there are several, it says that this one was chosen
 /// for being the largest.
-fn said(one: &Comparison, family: usize) -> String {
+fn headline_sentence(one: &Comparison, family: usize) -> String {
     if family < 2 {
         return one.rate.sentence.clone();
     }

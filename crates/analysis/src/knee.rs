@@ -21,7 +21,7 @@ impl Unnamed {
 }
 
 /// The knee of powers from the smallest value of `axis` to the largest.
-pub fn of(powers: &[(SweepValue, Option<Simultaneous>)], axis: &str) -> Unnamed {
+pub fn find_knee(powers: &[(SweepValue, Option<Simultaneous>)], axis: &str) -> Unnamed {
     let known: Vec<(&SweepValue, Simultaneous)> =
         powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
     let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));

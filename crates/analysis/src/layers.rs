@@ -37,7 +37,7 @@ fn sentence(one: &LayerUp) -> String {
     let name = one.device.as_ref().map_or("", |device| &device.name);
     let layer = if one.device.is_some() && one.part.is_empty() { "" } else { &one.layer };
     let what: Vec<&str> = [layer, &one.part, name].into_iter().filter(|word| !word.is_empty()).collect();
-    let device = one.device.as_ref().and_then(said);
+    let device = one.device.as_ref().and_then(device_words);
     let settings = one.settings.iter().map(|(key, word)| format!("{key} {}", with_unit(key, word)));
     let words: Vec<String> = device.into_iter().chain(settings).collect();
     let words = if words.is_empty() { "nothing there tells more of it".to_owned() } else { words.join(", ") };
@@ -48,7 +48,7 @@ fn sentence(one: &LayerUp) -> String {
 const SAID: &[&str] = &["level", "raid_disks", "chunk_size", "layout", "metadata_version", "bitmap/location"];
 
 /// `raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, ...`; of what is no array its blocks.
-fn said(device: &Device) -> Option<String> {
+fn device_words(device: &Device) -> Option<String> {
     let md = |key: &str| device.md.get(key).map(String::as_str);
     let Some(level) = md("level") else { return blocks(device) };
     let size = |word: &str| word.parse().map_or_else(|_| word.to_owned(), show_bytes);

@@ -78,7 +78,7 @@ use reading::WorkloadView;
 /// Everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
     let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(run, workload)).collect();
+        run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(run, workload)).collect();
     let levels = slo::number(&readings, &run.start.scenario.measure.slo);
     let mut workloads = Vec::new();
     let mut estimates = Vec::new();
@@ -90,7 +90,7 @@ pub fn findings(run: &RunData) -> Findings {
     judged::settle(run, &mut workloads, estimates);
     workloads.iter_mut().flat_map(|workload| &mut workload.arrays).for_each(states::reword);
     for (at, workload) in workloads.iter_mut().enumerate() {
-        workload.efficiency = efficiency::of(&readings, at, &workload.rows);
+        workload.efficiency = efficiency::efficiencies(&readings, at, &workload.rows);
         workload.round_trips = efficiency::trips(&readings, at, &workload.charges);
     }
     let durability = durability::durability(run);
@@ -153,7 +153,7 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Esti
     let mut judged = JudgedPairs::default();
     others().for_each(|at| judged.add(reading, [scenario.baseline, at]));
     let JudgedPairs { comparisons, charges, mut estimates } = judged;
-    let arrays = states::of(reading, &mut estimates);
+    let arrays = states::array_states(reading, &mut estimates);
     let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
     let bill = bill.map(|(bill, lines)| {
         estimates.bill_lines = lines;
@@ -164,7 +164,7 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Esti
         name: reading.workload.name.clone(),
         subject: reading.workload.subject(),
         rate_unit: subject::rate_unit(reading.workload),
-        probe: reading.workload.probe.as_ref().and_then(ProbeReport::of),
+        probe: reading.workload.probe.as_ref().and_then(ProbeReport::from_probe),
         sweep: reading.workload.sweep.clone(),
         ended: ended.map(|(_, reason)| reason.clone()),
         writes: reading.writes.findings(),
@@ -181,7 +181,7 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Esti
         arrays,
         clusters: clusters::clusters(reading),
         matched: charges::matched(reading),
-        beside: baseline::beside(reading),
+        beside: baseline::interference(reading),
         crowds: crowd::crowds(reading),
         efficiency: Vec::new(),
         round_trips: Vec::new(),

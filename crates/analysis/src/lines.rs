@@ -139,11 +139,11 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
     let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
-    let found = RateComparison::of(reading, [from, to], &paired, reading.basis());
+    let found = RateComparison::estimate(reading, [from, to], &paired, reading.basis());
     let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
     let taken = match reading.cpu_incomparable([from, to]) {
         Some(reason) => AddedPerIo::refused(&reason),
-        None => AddedPerIo::of(a, b, &paired, cpu),
+        None => AddedPerIo::between(a, b, &paired, cpu),
     };
     let shown = BillLine {
         layer: reading.name(to).to_owned(),
@@ -189,10 +189,12 @@ fn added_latency(reading: &WorkloadView, [from, to]: [usize; 2], paired: &Paired
     match apart {
         Some(load) => {
             let (a, b) = (&load.sides()[from], &load.sides()[to]);
-            AddedPerIo::of(a, b, &reading.pair(a, b), RoundTotal::waited).added()
+            AddedPerIo::between(a, b, &reading.pair(a, b), RoundTotal::waited).added()
         }
         None if reading.is_deep() => MeasuredFigure::missing(ONLY_AT_ONE),
-        None => AddedPerIo::of(&reading.sides[from], &reading.sides[to], paired, RoundTotal::waited).added(),
+        None => {
+            AddedPerIo::between(&reading.sides[from], &reading.sides[to], paired, RoundTotal::waited).added()
+        }
     }
 }
 
@@ -280,7 +282,7 @@ fn joint_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {
         let taken = line.residuals.as_ref().filter(|taken| taken.len() == left.len())?;
         left.iter_mut().zip(taken).for_each(|(left, taken)| *left -= taken);
     }
-    MeanSpread::of(&left).ok().map(|spread| spread.half_width())
+    MeanSpread::from_residuals(&left).ok().map(|spread| spread.half_width())
 }
 
 fn independent_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {

@@ -35,7 +35,7 @@ fn unlike(
 }
 
 /// What the user said of two places.
-pub(super) fn said(one: &PlaceFacts, other: &PlaceFacts) -> Vec<Difference> {
+pub(super) fn user_differences(one: &PlaceFacts, other: &PlaceFacts) -> Vec<Difference> {
     unlike(&one.facts.said, &other.facts.said, false)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<Str
         return Vec::new();
     }
     let places = format!("{} against {}", here.place, there.place);
-    let facts = said(here, there).into_iter().map(|one| {
+    let facts = user_differences(here, there).into_iter().map(|one| {
         let [ours, theirs] = &one.values;
         format!("{} is {ours} against {theirs} ({places}): the places differ", one.name)
     });

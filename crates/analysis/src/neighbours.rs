@@ -33,7 +33,7 @@ pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
 }
 
 /// What is said where others computed so much that CPU time per I/O is not that of the stacks.
-pub fn told(reading: &WorkloadView) -> Option<String> {
+pub fn neighbour_warning(reading: &WorkloadView) -> Option<String> {
     let base = reading.run.start.scenario.baseline;
     busy(reading).map(|(processors, part)| {
         format!(
@@ -54,7 +54,7 @@ impl WorkloadView<'_> {
 
 /// Why there are no conclusions on CPU time.
 fn refusal(reading: &WorkloadView) -> Option<Refusal> {
-    told(reading).map(|reason| Refusal::NotMeasured { reason })
+    neighbour_warning(reading).map(|reason| Refusal::NotMeasured { reason })
 }
 
 /// Whether nothing but the load's own threads has anything to do with an I/O, as far as is known.

@@ -190,7 +190,9 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
             let Some((done, one)) = unsteady.last() else { continue };
             let all = shown(run, &workload.name, stack).count();
             let why = match (one.range, one.slope) {
-                (Some(range), Some(slope)) => format!("of the last five {}", Window { range, slope }.said()),
+                (Some(range), Some(slope)) => {
+                    format!("of the last five {}", Window { range, slope }.to_sentence())
+                }
                 _ => "steady is told from five".to_owned(),
             };
             let ended = match done.ended.as_str() {
@@ -272,7 +274,7 @@ mod tests {
     fn each_stack_has_a_line_and_what_was_not_steady_a_warning() {
         let run = run();
         let mut lines: Vec<String> = reports(&run).into_iter().map(|report| report.sentence).collect();
-        lines.extend(warnings(&run).into_iter().map(|one| one.said()));
+        lines.extend(warnings(&run).into_iter().map(|one| one.to_sentence()));
         insta::assert_snapshot!(lines.join("\n"));
     }
 

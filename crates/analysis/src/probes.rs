@@ -17,7 +17,7 @@ pub fn runs(reading: &WorkloadView, at: usize) -> Option<ToolRuns> {
     let counts =
         |slice: &&Slice| slice.purpose == Purpose::Plain && rounds.contains_key(&(slice.visit, slice.round));
     let figures: Vec<f64> = reading.slices(at).filter(counts).map(|slice| of_run(unit, slice)).collect();
-    let RunSpread { best, median, mean } = RunSpread::of(unit, &figures)?;
+    let RunSpread { best, median, mean } = RunSpread::among_figures(unit, &figures)?;
     let unit = match unit {
         ProbeUnit::Time(_) => "ns",
         ProbeUnit::Bytes => "B/s",
@@ -27,7 +27,7 @@ pub fn runs(reading: &WorkloadView, at: usize) -> Option<ToolRuns> {
 }
 
 fn of_run(unit: ProbeUnit, slice: &Slice) -> f64 {
-    let (found, window_ns) = (Samples::of(slice), slice.window_ns as f64);
+    let (found, window_ns) = (Samples::from_slice(slice), slice.window_ns as f64);
     match unit {
         // The window is the sum of the times.
         ProbeUnit::Time(_) => window_ns / found.ios,

@@ -31,7 +31,7 @@ impl Agreement {
 
     /// A measured ratio with its bounds held against a printed one. An interval that is so wide that the run itself
     /// concludes nothing from it, or that leaves open by how much, would agree with almost anything.
-    fn of((ratio, low, high): (f64, f64, f64), printed: [f64; 2], zone: f64) -> Agreement {
+    fn with_printed((ratio, low, high): (f64, f64, f64), printed: [f64; 2], zone: f64) -> Agreement {
         let [least, most] = printed;
         let is_bound = least == 0.0;
         let half_width = (ratio / low).ln().max((high / ratio).ln());
@@ -124,7 +124,7 @@ impl PublishedCell<'_> {
         match self.figure.metric {
             metric @ Metric::Rate { durable, .. } => {
                 let quantity = if durable { Quantity::Durable } else { Quantity::Acknowledged };
-                rows::rate(self.reading, self.stack, metric.unit(), quantity, self.way())
+                rows::rate(self.reading, self.stack, metric.unit(), quantity, self.direction())
             }
             Metric::Latency { .. } if side.rounds.is_empty() => self.reading.absence(self.stack),
             metric @ Metric::Latency { .. } => {
@@ -159,7 +159,7 @@ impl PublishedCell<'_> {
     fn agreement(&self, measured: &MeasuredFigure, printed: [f64; 2]) -> Agreement {
         match (measured, measured.value().zip(measured.bounds())) {
             (_, Some((ratio, (low, high)))) => {
-                Agreement::of((ratio, low, high), printed, self.reading.zone())
+                Agreement::with_printed((ratio, low, high), printed, self.reading.zone())
             }
             (MeasuredFigure::Known { interval: Interval::Missing { missing }, .. }, None) => {
                 Agreement::unresolved(missing)
@@ -200,13 +200,13 @@ impl PublishedCell<'_> {
     }
 
     /// The direction of a rate that is not of all I/Os.
-    fn way(&self) -> Option<gather::IoDirection> {
+    fn direction(&self) -> Option<gather::IoDirection> {
         directions::of_metric(self.reading, self.figure.metric)
     }
 
     /// What of the comparison is of the direction that the rate is of.
     fn rate<'a>(&self, one: &'a Comparison) -> &'a RateFinding {
-        one.rate_of(self.way().map(gather::IoDirection::word)).unwrap_or(&one.rate)
+        one.rate_of(self.direction().map(gather::IoDirection::word)).unwrap_or(&one.rate)
     }
 
     fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> MeasuredFigure {
@@ -232,7 +232,7 @@ impl PublishedCell<'_> {
 
     /// Whether I/Os and bytes a second are two ratios.
     fn mixes_blocks(&self) -> bool {
-        let is_of = |job: &&Job| match self.way() {
+        let is_of = |job: &&Job| match self.direction() {
             None => true,
             Some(gather::IoDirection::Read) => job.rw.reads(),
             Some(_) => job.rw.writes(),
@@ -337,7 +337,7 @@ mod tests {
     use iotax_load::Rw;
 
     fn word(ours: (f64, f64, f64), printed: [f64; 2]) -> &'static str {
-        Agreement::of(ours, printed, 0.02).word()
+        Agreement::with_printed(ours, printed, 0.02).word()
     }
 
     #[test]

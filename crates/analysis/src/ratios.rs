@@ -109,7 +109,7 @@ impl TableGroupCells<'_> {
         } else {
             let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
             let found =
-                RateComparison::of(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
+                RateComparison::estimate(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
             let (share, verdict) = match way {
                 None => (found.figure(), found.verdict),
                 Some(way) => {

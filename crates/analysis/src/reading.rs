@@ -73,11 +73,11 @@ fn lacking(reason: impl Into<String>) -> Refusal {
 
 impl<'a> WorkloadView<'a> {
     /// Gathers the rounds of a workload.
-    pub fn of(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
+    pub fn from_run(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
         let (mut sides, unknown) = gather::sides(run, workload, Purpose::Plain);
         let writes = WriteCourse::settle(run, workload, &mut sides);
         let (matched, _) = gather::sides(run, workload, Purpose::Matched);
-        let timeline = Timeline::of(run, workload);
+        let timeline = Timeline::from_run(run, workload);
         WorkloadView { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
     }
 

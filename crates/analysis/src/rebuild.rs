@@ -24,7 +24,7 @@ struct Stretch {
 }
 
 /// Of the stack `at`, which is measured while it is rebuilt; `None`: no rebuild was looked at twice.
-pub fn of(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild> {
+pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild> {
     let all = stretches(reading.slices(at));
     let sum = |of: fn(&Stretch) -> f64| all.iter().map(of).sum::<f64>();
     let (percent, seconds) = (sum(|one| one.percent), sum(|one| one.seconds));
@@ -47,13 +47,13 @@ pub fn of(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild>
         bytes_per_s,
         sentence: String::new(),
     };
-    found.sentence = format!("{}: {}", reading.name(at), found.said());
+    found.sentence = format!("{}: {}", reading.name(at), found.to_sentence());
     Some(found)
 }
 
 impl Rebuild {
     /// `90 % +- 6 % of a rebuild were seen done in 36.0 s (6 stretches, 98 % of that time under this load): 2.50 % a second, ...`
-    fn said(&self) -> String {
+    fn to_sentence(&self) -> String {
         let seen = counted(self.stretches, "stretch", "stretches");
         let what = format!(
             "{:.0} %{} of a rebuild were seen done in {:.1} s ({seen}, {:.0} % of that time under this load)",

@@ -25,7 +25,7 @@ pub struct Effort<'a> {
 
 impl<'a> Effort<'a> {
     /// As recorded.
-    pub fn of(reading: &WorkloadView<'a>) -> Effort<'a> {
+    pub fn from_reading(reading: &WorkloadView<'a>) -> Effort<'a> {
         let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
         let slice_ns = baseline::design(reading).map(|design| design.slice_ns);
         Effort {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const KIND: &str = "resized";
 
 /// Of a stack under the reading's workload: in each place the same bytes must have been loaded in every visit.
-pub fn of(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
+pub fn changed_size(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
     let ours = reading
         .run
         .workers

@@ -192,8 +192,9 @@ pub fn rate(
         if unit == "B/s" { bytes } else { ios }
     };
     let rounds = &reading.sides[at].rounds;
-    let lacks =
-        |way: &IoDirection| !rounds.is_empty() && rounds.values().all(|round| round.of(*way).ios == 0.0);
+    let lacks = |way: &IoDirection| {
+        !rounds.is_empty() && rounds.values().all(|round| round.direction_total(*way).ios == 0.0)
+    };
     if let Some(way) = way.filter(lacks) {
         return MeasuredFigure::missing(way.none_recorded());
     }

@@ -17,7 +17,7 @@ pub struct Simultaneous {
 impl Simultaneous {
     /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
     /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
-    pub fn of(figure: &MeasuredFigure, points: usize) -> Option<Simultaneous> {
+    pub fn stretch_figure(figure: &MeasuredFigure, points: usize) -> Option<Simultaneous> {
         let MeasuredFigure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure
         else {
             return None;

@@ -26,7 +26,7 @@ pub fn is_broken(run: &RunData) -> bool {
         return false;
     }
     let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(run, workload)).collect();
+        run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(run, workload)).collect();
     let many = number(&readings, &run.start.scenario.measure.slo);
     readings
         .iter()
@@ -90,7 +90,7 @@ fn finding(reading: &WorkloadView, asked: &AskedLevel, many: usize) -> ServiceLe
     let found = match refused {
         Some(reason) => Err(reason),
         None if rounds.count() == 0 => Err(not_recorded()),
-        None => TailShare::of(rounds, Threshold::at(level.below_ns), level.allowed(), many),
+        None => TailShare::estimate(rounds, Threshold::at_latency(level.below_ns), level.allowed(), many),
     };
     let verdict = found.as_ref().map_or(ServiceVerdict::Unresolved, |found| found.verdict(level.allowed()));
     let stack = marked(reading.name(*at), reading.emulated(*at).is_some());

@@ -26,7 +26,9 @@ impl FigureKind {
                 let (ios, bytes) = round.amounts(way);
                 Ok(Total { sum: if by_bytes { bytes } else { ios }, items: time(round, quantity)? })
             }
-            FigureKind::Latency(way) => Ok(way.map_or(round.latency, |way| round.of(way).latency)),
+            FigureKind::Latency(way) => {
+                Ok(way.map_or(round.latency, |way| round.direction_total(way).latency))
+            }
             FigureKind::Cpu => {
                 Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios })
             }

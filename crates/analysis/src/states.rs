@@ -11,7 +11,7 @@ use iotax_model::scenario::{InState, told_by};
 use iotax_stats::{Verdict, alike};
 
 /// All arrays of a workload that have states. Their estimates are added to the others.
-pub(super) fn of(reading: &WorkloadView, estimates: &mut Estimates) -> Vec<ArrayStates> {
+pub(super) fn array_states(reading: &WorkloadView, estimates: &mut Estimates) -> Vec<ArrayStates> {
     let stacks = &reading.run.start.scenario.stacks;
     let first = |at: &usize| stacks[*at].state.as_ref().is_some_and(|state| state.of == *at);
     (0..stacks.len()).filter(first).map(|of| array(reading, of, estimates)).collect()
@@ -24,7 +24,7 @@ fn array(reading: &WorkloadView, of: usize, estimates: &mut Estimates) -> ArrayS
     let states: Vec<StateFindings> = all.map(|(at, state)| in_state(reading, at, state, estimates)).collect();
     let told_by = told_by(&scenario.stacks[of]);
     let who = marked(reading.name(of), reading.emulated(of).is_some());
-    let said = states.iter().map(StateFindings::said).collect::<Vec<_>>().join("; ");
+    let said = states.iter().map(StateFindings::to_sentence).collect::<Vec<_>>().join("; ");
     let by = if told_by.is_empty() { "it" } else { told_by };
     let sentence = format!("{who}: as {by} reported after each slice: {said}");
     ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
@@ -49,7 +49,7 @@ fn in_state(reading: &WorkloadView, at: usize, state: &InState, estimates: &mut 
         told_as: words(&counted),
         left_out: left_out.len() as u64,
         left_out_as: words(&left_out),
-        rebuild: rebuild::of(reading, at, state),
+        rebuild: rebuild::while_rebuilt(reading, at, state),
         comparisons: judged.comparisons,
         charges: judged.charges,
         again,
@@ -72,7 +72,7 @@ fn words(slices: &[&Slice]) -> Vec<String> {
 
 impl StateFindings {
     /// `failed(1): degraded, 1 missing (80 of 80 slices)`
-    fn said(&self) -> String {
+    fn to_sentence(&self) -> String {
         let told = match self.told_as.as_slice() {
             [] if self.slices == 0 => "no slice was recorded".to_owned(),
             [] => "nothing".to_owned(),

@@ -77,7 +77,7 @@ impl WriteCourse {
         for (side, name) in sides.iter_mut().zip(&self.names) {
             side.keep(run, |id| kept.contains(id));
             let wrote: Vec<f64> = side.rounds.values().map(|round| round.bytes / round.window_s).collect();
-            let window = Window::of(&wrote).filter(|window| !window.is_level());
+            let window = Window::from_paces(&wrote).filter(|window| !window.is_level());
             self.uneven.extend(window.map(|window| (name.clone(), window)));
         }
     }
@@ -196,7 +196,7 @@ impl WriteCourse {
         };
         let mut found: Vec<WarningReport> = Vec::new();
         for (name, window) in &self.uneven {
-            let text = format!("the judged rounds are not level by SNIA's measure: {}", window.said());
+            let text = format!("the judged rounds are not level by SNIA's measure: {}", window.to_sentence());
             found.push(warning("not_level", name, text));
         }
         for (visit, steady, _) in self.visits.iter().filter(|_| self.refused.is_none()) {

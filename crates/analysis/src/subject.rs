@@ -29,7 +29,7 @@ pub fn quantity(
     };
     let way = way.map(|way| format!("{} ", way.word())).unwrap_or_default();
     match workload.jobs.as_slice() {
-        [job] => one(job, &way, &figure),
+        [job] => job_words(job, &way, &figure),
         _ => format!("{way}IOPS{figure} of {}", workload.subject()),
     }
 }
@@ -52,7 +52,7 @@ fn is_throughput(job: &Job) -> bool {
     job.bs >= THROUGHPUT_FROM
 }
 
-fn one(job: &Job, way: &str, figure: &str) -> String {
+fn job_words(job: &Job, way: &str, figure: &str) -> String {
     let unit = if is_throughput(job) { "throughput" } else { "IOPS" };
     let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     let depth = job.iodepth;

@@ -19,7 +19,7 @@ use iotax_stats::ratio::{self, ratio_of_totals, residuals};
 use iotax_stats::{MeanSpread, Refusal};
 
 impl SweepValue {
-    fn of(at: &Coordinate) -> SweepValue {
+    fn from_at(at: &Coordinate) -> SweepValue {
         SweepValue { value: at.value, shown: at.shown() }
     }
 }
@@ -83,7 +83,7 @@ impl Sweep<'_> {
     fn curve(&self, members: &[PlacedPoint]) -> Curve {
         let at = members[0].at.get(1);
         let stacks = (0..members[0].found.rows.len()).map(|stack| self.stack(members, stack, at));
-        Curve { stacks: stacks.collect(), at: at.map(SweepValue::of) }
+        Curve { stacks: stacks.collect(), at: at.map(SweepValue::from_at) }
     }
 
     fn stack(&self, members: &[PlacedPoint], stack: usize, at: Option<&Coordinate>) -> StackCurve {
@@ -93,11 +93,11 @@ impl Sweep<'_> {
         let name = format!("{}{curve}", row.stack);
         let powers: Vec<(SweepValue, Option<Simultaneous>)> = points
             .iter()
-            .map(|point| (point.at.clone(), Simultaneous::of(&point.power, self.points)))
+            .map(|point| (point.at.clone(), Simultaneous::stretch_figure(&point.power, self.points)))
             .collect();
         let marked = marked(&name, row.emulated.is_some());
         StackCurve {
-            knee: knee::of(&powers, self.axis).said_of(&marked),
+            knee: knee::find_knee(&powers, self.axis).said_of(&marked),
             kept_up: (self.axis == "rate_iops").then(|| format!("{marked}: {}", kept_up(&points))),
             courses: course::all(&name, &comparisons(members, row), self.points),
             stack: row.stack.clone(),
@@ -113,7 +113,7 @@ impl Sweep<'_> {
         let (side, schedules) = (&member.reading.sides[stack], member.reading.schedules(stack));
         let kept_up = row.iops.value().zip(offered).and_then(|(_, offered)| side.kept_up(offered, schedules));
         SweptStack {
-            at: SweepValue::of(&member.at[0]),
+            at: SweepValue::from_at(&member.at[0]),
             workload: member.found.name.clone(),
             iops: row.iops.clone(),
             bytes_per_s: row.bytes_per_s.clone(),
@@ -142,7 +142,7 @@ impl Sweep<'_> {
     fn costs(&self, member: &PlacedPoint, stack: &str, direction: Option<&str>) -> Vec<Cost> {
         let cost = |one: &Comparison| {
             let rate = one.rate_of(direction)?;
-            let simultaneous = Simultaneous::of(&rate.ratio, self.points);
+            let simultaneous = Simultaneous::stretch_figure(&rate.ratio, self.points);
             let is_it = |way: &str| direction.is_none_or(|direction| direction == way);
             let median = one.latency_ratios.iter().find(|(way, q, _)| is_it(way) && *q == 0.5);
             Some(Cost {
@@ -171,7 +171,7 @@ fn comparisons<'a>(
     let mut all: Vec<(&'static str, Vec<(SweepValue, &Comparison)>)> = Vec::new();
     for member in members {
         for one in of_stack(member, &row.stack) {
-            let entry = (SweepValue::of(&member.at[0]), one);
+            let entry = (SweepValue::from_at(&member.at[0]), one);
             match all.iter_mut().find(|(known, _)| *known == one.write_word()) {
                 Some((_, points)) => points.push(entry),
                 None => all.push((one.write_word(), vec![entry])),
@@ -239,7 +239,7 @@ fn quotient(
     let silent = |_| Refusal::NotMeasured { reason: "no latency was recorded".into() };
     let (rate, wait) = (ratio_of_totals(rates)?, ratio_of_totals(waits).map_err(silent)?);
     let left = residuals(rates, rate).into_iter().zip(residuals(waits, wait)).map(|(rate, wait)| rate - wait);
-    let spread = MeanSpread::of(&left.collect::<Vec<_>>());
+    let spread = MeanSpread::from_residuals(&left.collect::<Vec<_>>());
     let ratio = rate / (wait / 1e6);
     match spread {
         Ok(spread) => {

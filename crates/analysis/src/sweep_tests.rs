@@ -199,16 +199,16 @@ fn simultaneous_intervals_are_wider_and_hold_their_value() {
         interval: Interval::of_t(0.88, 0.92, freedom),
         caution: None,
     };
-    let one = Simultaneous::of(&figure(19.0), 1).unwrap();
+    let one = Simultaneous::stretch_figure(&figure(19.0), 1).unwrap();
     assert!((one.low - 0.88).abs() < 1e-9 && (one.high - 0.92).abs() < 1e-9);
-    let ten = Simultaneous::of(&figure(19.0), 10).unwrap();
+    let ten = Simultaneous::stretch_figure(&figure(19.0), 10).unwrap();
     // t(0.9975, 19) over t(0.975, 19), as printed in tables: 3.174 / 2.093.
     let stretch = (0.9f64 / ten.low).ln() / (0.9f64 / 0.88).ln();
     assert!((stretch - 3.174 / 2.093).abs() < 2e-3, "{stretch}");
     // Rounds that remember leave few degrees of freedom: 7.453 / 3.182 at three.
-    let few = Simultaneous::of(&figure(3.0), 10).unwrap();
+    let few = Simultaneous::stretch_figure(&figure(3.0), 10).unwrap();
     assert!(((0.9f64 / few.low).ln() / (0.9f64 / 0.88).ln() - 7.453 / 3.182).abs() < 2e-3);
-    assert_eq!(Simultaneous::of(&MeasuredFigure::missing("why"), 10), None);
+    assert_eq!(Simultaneous::stretch_figure(&MeasuredFigure::missing("why"), 10), None);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn what_the_gate_refuses_is_no_end_of_a_course() {
     worst.rate.verdict = Verdict::Unresolved { half_width: Some(0.01), change: None, reason };
     let run = twin::sweep();
     let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(&run, workload)).collect();
+        run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(&run, workload)).collect();
     let sweep = sweeps(&readings, &found.workloads).remove(0);
     let course = &sweep.curves[0].stacks[2].courses[0];
     assert!(course.sentence.contains("largest at 16 ("), "{}", course.sentence);

@@ -43,8 +43,8 @@ pub fn latency_ratio(
     let [a, b] = pair.map(|at| &reading.sides[at]);
     let paired = reading.pair(a, b);
     match quantile {
-        None => AddedPerIo::of(a, b, &paired, directions::waited(Some(way))).times(),
-        Some(q) => PairedLatencies::of(reading, [a, b], &paired, way).ratio(q),
+        None => AddedPerIo::between(a, b, &paired, directions::waited(Some(way))).times(),
+        Some(q) => PairedLatencies::gather_pair(reading, [a, b], &paired, way).ratio(q),
     }
 }
 
@@ -79,11 +79,11 @@ impl PairedLatencies {
         sides: [&StackSide; 2],
         paired: &Paired,
     ) -> impl Iterator<Item = (IoDirection, PairedLatencies)> {
-        let of = move |way| (way, PairedLatencies::of(reading, sides, paired, way));
+        let of = move |way| (way, PairedLatencies::gather_pair(reading, sides, paired, way));
         IoDirection::ALL.into_iter().map(of).filter(|(_, pair)| pair.count().iter().all(|count| *count > 0))
     }
 
-    fn of(
+    fn gather_pair(
         reading: &WorkloadView,
         sides: [&StackSide; 2],
         paired: &Paired,

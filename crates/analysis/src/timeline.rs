@@ -44,7 +44,7 @@ struct SliceSlot {
 
 impl Timeline {
     /// Of all stacks that the scenario knows.
-    pub fn of(run: &RunData, workload: &Workload) -> Timeline {
+    pub fn from_run(run: &RunData, workload: &Workload) -> Timeline {
         let index = index(run);
         let kind = |slice: &Slice| match slice.purpose {
             Purpose::Plain => Some(RoundKind::Plain),
@@ -65,12 +65,12 @@ impl Timeline {
             }
             let Some(last) = rounds.last_mut() else { continue };
             match last.in_series {
-                true => last.share_out(&SliceSlot::of(slice, *stack)),
-                false => last.slots.push(SliceSlot::of(slice, *stack)),
+                true => last.share_out(&SliceSlot::from_slice(slice, *stack)),
+                false => last.slots.push(SliceSlot::from_slice(slice, *stack)),
             }
         }
         let long_slices = rounds.iter().filter(|round| round.kind == RoundKind::Long).map(Timed::most).max();
-        Timeline { rounds, strata: Strata::of(run), long_slices: long_slices.unwrap_or(0) }
+        Timeline { rounds, strata: Strata::from_run(run), long_slices: long_slices.unwrap_or(0) }
     }
 
     /// Rounds for the judge: the plain ones named in `paired`, and the long ones that are whole on both sides.
@@ -148,8 +148,8 @@ fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Ve
 }
 
 impl SliceSlot {
-    fn of(slice: &Slice, stack: usize) -> SliceSlot {
-        let found = Samples::of(slice);
+    fn from_slice(slice: &Slice, stack: usize) -> SliceSlot {
+        let found = Samples::from_slice(slice);
         SliceSlot {
             stack,
             ios: found.ios,

@@ -44,9 +44,12 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     let incomparable = reading.incomparable([base, at]);
     let found = match &incomparable {
         Some(reason) => RateComparison::refused(reason.clone()),
-        None => {
-            RateComparison::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() })
-        }
+        None => RateComparison::estimate(
+            reading,
+            [base, at],
+            &paired,
+            Basis { quantity: which, ..reading.basis() },
+        ),
     };
     let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
     let verdict = at_limit::withheld(

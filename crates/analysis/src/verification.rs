@@ -51,7 +51,7 @@ fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
         sentence: String::new(),
         examples,
     };
-    row.sentence = said(&row);
+    row.sentence = row_words(&row);
     Some(row)
 }
 
@@ -63,7 +63,7 @@ fn shown(example: &Example) -> String {
         example.target.display(),
         show_bytes(example.length),
         example.offset,
-        example.said(),
+        example.to_sentence(),
         example.found
     )
 }
@@ -79,13 +79,13 @@ fn word_of(kind: BlockFault) -> &'static str {
     }
 }
 
-fn said(row: &VerifiedRow) -> String {
+fn row_words(row: &VerifiedRow) -> String {
     let count = |blocks: u64| grouped(blocks as f64);
     let sizes = row.sizes.iter().map(|bytes| show_bytes(*bytes)).collect::<Vec<_>>().join(" and ");
     let wrong = |found: &VerifiedBlocks| {
-        let kinds = BlockFault::ALL.into_iter().filter(|kind| found.of(*kind) > 0);
+        let kinds = BlockFault::ALL.into_iter().filter(|kind| found.count_wrong(*kind) > 0);
         kinds
-            .map(|kind| format!("{} {}", count(found.of(kind)), word_of(kind)))
+            .map(|kind| format!("{} {}", count(found.count_wrong(kind)), word_of(kind)))
             .collect::<Vec<_>>()
             .join(", ")
     };

@@ -85,7 +85,7 @@ pub struct Correction {
 
 impl<'a> Sink<'a> {
     /// Hands on every figure that a rule settles.
-    pub fn told(settles: &'a mut dyn FnMut(SettledFigure)) -> Sink<'a> {
+    pub fn handing_on(settles: &'a mut dyn FnMut(SettledFigure)) -> Sink<'a> {
         Sink { settles: Some(settles), ..Sink::default() }
     }
     fn settle(&mut self, check: SettledFigure) {

@@ -56,7 +56,7 @@ impl<'a> JsonNode<'a> {
         self.members().iter().rev().find(|(name, _)| *name == key).map(|(_, node)| node)
     }
 
-    pub fn at(&self, path: &[&str]) -> Option<&JsonNode<'a>> {
+    pub fn node_at(&self, path: &[&str]) -> Option<&JsonNode<'a>> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
@@ -84,7 +84,7 @@ impl<'a> JsonNode<'a> {
     }
 
     /// A text without its escapes: what it is the name of. One whose escapes are broken stays as it stands.
-    pub fn said(&self) -> Option<Cow<'a, str>> {
+    pub fn text_value(&self) -> Option<Cow<'a, str>> {
         let text = self.text()?;
         let said = text.contains('\\').then(|| serde_json::from_str::<String>(&format!("\"{text}\"")));
         Some(said.and_then(Result::ok).map_or(Cow::Borrowed(text), Cow::Owned))
@@ -250,7 +250,11 @@ mod tests {
         let names = ["vm-1", r#"a"b/c\d"#, "ди", r"half \ud800", "C:\u{c}io", r"C:\d"];
         for (text, name) in texts.into_iter().zip(names) {
             let text = format!("[\"{text}\"]");
-            assert_eq!(parse(&text, 0).unwrap().node.elements()[0].said().as_deref(), Some(name), "{text}");
+            assert_eq!(
+                parse(&text, 0).unwrap().node.elements()[0].text_value().as_deref(),
+                Some(name),
+                "{text}"
+            );
         }
     }
 

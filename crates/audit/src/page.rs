@@ -61,7 +61,7 @@ impl AuditedPage {
 
     /// The page as it is behind a prefix: of each line so many bytes are none of its text, and where `prefix` is
     /// `None` nothing is. Spots are those of this page.
-    pub(crate) fn behind(&self, prefix: impl Fn(&str) -> Option<u32>) -> AuditedPage {
+    pub(crate) fn after_prefix(&self, prefix: impl Fn(&str) -> Option<u32>) -> AuditedPage {
         let mut page = self.clone();
         page.unlisted = OnceLock::new();
         for at in 0..page.lines.len() {

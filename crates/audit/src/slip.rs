@@ -10,7 +10,7 @@ const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
 const BASES: [f64; 6] = [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.048_576, 1.0 / 1.073_741_824];
 
 /// The slip that makes `printed` of `recomputed`.
-pub fn of(printed: Interval, recomputed: Interval) -> Option<Slip> {
+pub fn find_slip(printed: Interval, recomputed: Interval) -> Option<Slip> {
     // What is printed as nothing fits any factor.
     if printed.has(0.0) {
         return None;
@@ -39,10 +39,14 @@ mod tests {
     #[test]
     fn the_likely_slip_is_told() {
         let around = |value: f64| Interval::around(value, value * 1e-3);
-        assert_eq!(of(around(2558.0), around(255.8)), Some(Slip::FactorTen));
-        assert_eq!(of(around(6969.0), around(7136.0)), Some(Slip::ThousandFor1024));
-        assert_eq!(of(around(94.0), around(93.0)), None);
-        assert_eq!(of(Interval::around(7.0, 0.5), Interval::exact(7.6)), None, "too few digits");
-        assert_eq!(of(Interval::around(0.0, 0.05), Interval::exact(-2.8)), None, "nothing is no tenth");
+        assert_eq!(find_slip(around(2558.0), around(255.8)), Some(Slip::FactorTen));
+        assert_eq!(find_slip(around(6969.0), around(7136.0)), Some(Slip::ThousandFor1024));
+        assert_eq!(find_slip(around(94.0), around(93.0)), None);
+        assert_eq!(find_slip(Interval::around(7.0, 0.5), Interval::exact(7.6)), None, "too few digits");
+        assert_eq!(
+            find_slip(Interval::around(0.0, 0.05), Interval::exact(-2.8)),
+            None,
+            "nothing is no tenth"
+        );
     }
 }

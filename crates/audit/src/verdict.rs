@@ -68,13 +68,14 @@ impl Counts {
     }
 
     /// Figures whose worst finding is of this severity.
-    pub fn of(&self, severity: Severity) -> usize {
+    pub fn count_of(&self, severity: Severity) -> usize {
         self.found[severity as usize]
     }
 
     /// `3 do not hold, 1 conclusion changes`; `None` where nothing is wrong.
     pub fn wrong(&self) -> Option<String> {
-        let (figures, conclusions) = (self.of(Severity::WrongFigure), self.of(Severity::WrongConclusion));
+        let (figures, conclusions) =
+            (self.count_of(Severity::WrongFigure), self.count_of(Severity::WrongConclusion));
         let said = [
             (figures, "does not hold", "do not hold"),
             (self.changed, "conclusion changes", "conclusions change"),
@@ -97,7 +98,7 @@ impl Counts {
 
     /// What came of those that were checked: `all 8 hold`, `5 hold, 3 are plausible`.
     pub fn outcome(&self) -> String {
-        let wrong = self.of(Severity::WrongFigure) + self.of(Severity::WrongConclusion);
+        let wrong = self.count_of(Severity::WrongFigure) + self.count_of(Severity::WrongConclusion);
         let hold = self.checked.saturating_sub(self.plausible + wrong);
         match (hold, self.plausible) {
             (1, 0) if wrong == 0 => "it holds".to_owned(),
@@ -161,7 +162,7 @@ pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
 }
 
 pub fn verdict(audited: &Audited) -> AuditVerdict {
-    let figures = FiguresBySpot::of(&audited.findings);
+    let figures = FiguresBySpot::from_all(&audited.findings);
     let blocks = blocks(&audited.findings, &figures);
     let unchecked = audited.count(Status::CannotBeChecked);
     let all = audited.claims.len();
@@ -196,7 +197,7 @@ fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
         let room = LINE.saturating_sub(said.chars().count() + 2).max(LINE / 2);
         return format!("{said}: {}", lead(audited, first, room));
     }
-    let mut said = match (counts.checked, counts.of(Severity::Cosmetic)) {
+    let mut said = match (counts.checked, counts.count_of(Severity::Cosmetic)) {
         (0, _) => format!("{}: {}", counts.scope(), why_nothing(audited)),
         (_, 0) => format!("{}, {}", counts.scope(), counts.outcome()),
         (_, slips) => format!("{}, {}, {} cosmetic", counts.scope(), counts.outcome(), grouped(slips)),
@@ -204,7 +205,7 @@ fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
     if counts.checked > 0 && counts.checked < counts.figures {
         said += &format!("; {}", counts.not_checked());
     }
-    match counts.of(Severity::Ambiguous) {
+    match counts.count_of(Severity::Ambiguous) {
         0 => said,
         remarks => format!("{said}; {}", counted(remarks, "remark", "remarks")),
     }
@@ -282,7 +283,7 @@ struct FiguresBySpot<'a> {
 }
 
 impl<'a> FiguresBySpot<'a> {
-    fn of(all: &'a [Finding]) -> FiguresBySpot<'a> {
+    fn from_all(all: &'a [Finding]) -> FiguresBySpot<'a> {
         let mut figures = FiguresBySpot { all, at: HashMap::new(), found: Vec::new() };
         for (index, finding) in all.iter().enumerate() {
             let next = figures.found.len();

@@ -88,7 +88,7 @@ pub struct Shot {
 }
 
 impl Shot {
-    fn of(&self, of: GoalFigure) -> f64 {
+    fn figure_of(&self, of: GoalFigure) -> f64 {
         match of {
             GoalFigure::Iops => self.iops,
             GoalFigure::UserNs => self.user_ns,
@@ -213,7 +213,7 @@ fn found(line: &GoalLine, entries: &[ContenderShots]) -> Result<ContestFigure, S
     let of = |who: Contender| {
         let entry = entries.iter().find(|entry| entry.who == who).ok_or("it did not run")?;
         let shots = entry.shots.as_ref().map_err(Clone::clone)?;
-        let figures: Vec<f64> = shots.iter().map(|shot| shot.of(line.of)).collect();
+        let figures: Vec<f64> = shots.iter().map(|shot| shot.figure_of(line.of)).collect();
         if figures.is_empty() { Err("it did not run".to_owned()) } else { Ok(figures) }
     };
     let ours = of(Contender::Ours(line.ours))?;

@@ -201,7 +201,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<BenchTable
             None => anywhere.again(),
         }
         let mut told = |who: Contender| {
-            saying.say(&format!("{}: {}", contest.said(), table::name(who)));
+            saying.say(&format!("{}: {}", contest.to_sentence(), table::name(who)));
             stop::asked(stop)
         };
         let entries = contest::run(contest, &spots, args.effort(), args.t_io_uring.as_deref(), &mut told)
@@ -217,7 +217,7 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<BenchTable
             return Err(interrupted());
         }
         saying.say(&format!("goal {goal}"));
-        let rows = beside(goal, &spots, worst_law, args.effort());
+        let rows = other_rows(goal, &spots, worst_law, args.effort());
         table.rows.extend(rows.into_iter().map(|row| BenchRow { cpu: Some(cpu), ..row }));
     }
     anywhere.again();
@@ -244,7 +244,7 @@ fn row(contest: &Contest, outcome: LineOfTable, cpu: Option<usize>) -> BenchRow 
     let what = table::what(line.of, line.ours, line.against);
     BenchRow {
         goal: line.goal,
-        under: contest.said(),
+        under: contest.to_sentence(),
         cpu,
         what,
         unit,
@@ -255,7 +255,7 @@ fn row(contest: &Contest, outcome: LineOfTable, cpu: Option<usize>) -> BenchRow 
 }
 
 /// What is no contest: honesty, slices, memory.
-fn beside(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Vec<BenchRow> {
+fn other_rows(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -> Vec<BenchRow> {
     use goals::GoalBound::{AtLeast, AtMost};
     let plain = |what: &str, unit, value: Result<f64, String>, bound| BenchRow {
         goal,

@@ -189,7 +189,7 @@ fn told_alone(bout: &Bout, who: &str, shot: &Shot, json: bool) -> Result<u8> {
     if shot.errors > 0 {
         return Err(Failed::measurement(format!("{} I/Os failed", shot.errors)).into());
     }
-    let text = if json { document(bout, object(shot)) } else { told(who, shot) };
+    let text = if json { document(bout, object(shot)) } else { shot_words(who, shot) };
     say(&text)?;
     Ok(DONE)
 }
@@ -221,8 +221,8 @@ fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool) -> Res
         };
         format!(
             "{}{}above the run of each in the middle by IOPS; medians of {}: {} IOPS over {}: {:.3}; CPU per I/O: {:.3} of fio's\n",
-            told(OURS, middle(|pair| &pair.0)),
-            told(peer.name(), middle(|pair| &pair.1)),
+            shot_words(OURS, middle(|pair| &pair.0)),
+            shot_words(peer.name(), middle(|pair| &pair.1)),
             pairs.len(),
             iops(ours),
             iops(theirs),
@@ -235,7 +235,7 @@ fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool) -> Res
 }
 
 /// Who, by what, and what it gave.
-fn told(who: &str, shot: &Shot) -> String {
+fn shot_words(who: &str, shot: &Shot) -> String {
     format!("{who}  {}\n  {}", shot.engine, sentence(shot))
 }
 

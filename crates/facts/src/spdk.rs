@@ -33,7 +33,7 @@ impl SpdkTarget {
     }
 
     /// `SPDK v26.05, polls on core 0`.
-    pub fn said(&self) -> String {
+    pub fn describe_target(&self) -> String {
         let cores = |polls: bool| {
             let cores = self.reactors.iter().filter(|reactor| reactor.polls == polls);
             cores.map(|reactor| reactor.core.to_string()).collect::<Vec<_>>().join(", ")

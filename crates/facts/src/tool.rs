@@ -194,7 +194,7 @@ pub enum Each {
 
 impl Each {
     /// What that command is run once for.
-    pub fn of(argv: &[String]) -> Each {
+    pub fn in_argv(argv: &[String]) -> Each {
         match argv {
             _ if has_slot(argv, &[MEMBER, NUMBER, DEVICE, PCI]) => Each::Member,
             _ if has_slot(argv, &[PART]) => Each::Part,
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_command_is_run_once_for_what_it_names() {
-        let of = |word: &str| Each::of(&["make".to_owned(), word.to_owned()]);
+        let of = |word: &str| Each::in_argv(&["make".to_owned(), word.to_owned()]);
         assert_eq!(of("--all={members}"), Each::All);
         assert_eq!(
             (of("{device}"), of("{pci}n1"), of("x{number}")),

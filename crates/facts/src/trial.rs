@@ -28,7 +28,7 @@ impl Kill {
     }
 
     /// What it is, for a sentence: `kills of QEMU`.
-    pub fn of(self) -> &'static str {
+    pub fn phrase(self) -> &'static str {
         match self {
             Kill::Guest => "the guest",
             Kill::Qemu => "QEMU",

@@ -148,11 +148,11 @@ impl Ratings {
     /// # Errors
     /// The first line and key at fault: what no drive can have, an unknown key, no source, a name that stands twice.
     pub fn read(text: &str) -> Result<Ratings, Fault> {
-        Ok(Ratings::of(file::drives(text)?, 0))
+        Ok(Ratings::from_drives(file::drives(text)?, 0))
     }
 
-    fn of(drives: Vec<RatedDrive>, own: usize) -> Ratings {
-        Ratings { names: Arc::new(name::DriveNames::of(&drives, own)), drives: drives.into(), own }
+    fn from_drives(drives: Vec<RatedDrive>, own: usize) -> Ratings {
+        Ratings { names: Arc::new(name::DriveNames::from_drives(&drives, own)), drives: drives.into(), own }
     }
 
     /// These with those of a user's file over them: an entry of the same name replaces, others are added and win over entries that
@@ -166,7 +166,7 @@ impl Ratings {
         let own = drives.len() + self.drives[..self.own].iter().filter(|old| kept(old)).count();
         let old: Vec<RatedDrive> = self.drives.iter().filter(|old| kept(old)).cloned().collect();
         drives.extend(old);
-        Ok(Ratings::of(drives, own))
+        Ok(Ratings::from_drives(drives, own))
     }
 
     /// All drives.

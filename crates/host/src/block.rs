@@ -112,7 +112,7 @@ pub fn sys_block(name: &str) -> PathBuf {
 }
 
 fn node_at(probe: &Probe, dir: &Path) -> Option<BlockNode> {
-    let real = probe.at(dir).canonicalize().ok()?;
+    let real = probe.path_below(dir).canonicalize().ok()?;
     let name = real.file_name()?.to_str()?.to_owned();
     let parent = probe
         .number(dir.join("partition"))
@@ -202,7 +202,7 @@ pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
 
 /// Whether a disk hangs on that PCI function (`0000:00:10.0`), through whatever buses.
 pub fn hangs_on(probe: &Probe, name: &str, address: &str) -> bool {
-    let real = probe.at(sys_block(name)).canonicalize();
+    let real = probe.path_below(sys_block(name)).canonicalize();
     real.is_ok_and(|path| path.components().any(|part| part.as_os_str() == address))
 }
 
@@ -228,7 +228,7 @@ pub fn bare_wwn(text: &str) -> &str {
 
 /// Page 0x80 of SCSI's vital product data: 4 bytes of header, the last two its length.
 fn vpd_serial(probe: &Probe, dir: &Path) -> Option<String> {
-    let page = std::fs::read(probe.at(dir.join("device/vpd_pg80"))).ok()?;
+    let page = std::fs::read(probe.path_below(dir.join("device/vpd_pg80"))).ok()?;
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
     let text = page.get(4..4 + length)?;
     let text = one_space(&String::from_utf8_lossy(text).replace('\0', " "));

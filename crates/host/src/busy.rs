@@ -50,7 +50,7 @@ pub struct BusyCpus {
 impl CpuReading {
     /// `None`: this system has no /proc/stat.
     pub fn now(probe: &Probe) -> Option<CpuReading> {
-        let gauges = Gauges::of(probe.clone());
+        let gauges = Gauges::seen_by(probe.clone());
         let pids = probe.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
         let program = |pid: u32| {
             let (name, parent) = parse_stat(&probe.read(format!("/proc/{pid}/stat"))?)?;

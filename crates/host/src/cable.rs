@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 type LaneSpeed = fn(&Path) -> Option<(&'static str, Vec<String>)>;
 
 /// That of a disk with this folder, of whose folders above these are real, nearest first.
-pub(super) fn of(probe: &Probe, disk_dir: &Path, above: &[PathBuf]) -> Option<Cable> {
+pub(super) fn disk_cable(probe: &Probe, disk_dir: &Path, above: &[PathBuf]) -> Option<Cable> {
     let nearest = |found: LaneSpeed| above.iter().find_map(|dir| found(dir));
     let (kind, speeds) = nearest(sas).or_else(|| nearest(sata)).or_else(|| nearest(usb))?;
     // A SATA drive behind a SAS port is told by the vendor that libata and SAT give it.

@@ -59,7 +59,7 @@ const MD: &[&str] = &[
 
 /// Facts of this machine, of these files and devices, and the versions of these programs.
 pub fn gather(targets: &[PathBuf], programs: &[String]) -> Facts {
-    gather_from(&Probe::here(Path::new("/"), GuestProbe::NOT_ASKED), targets, programs)
+    gather_from(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), targets, programs)
 }
 
 /// Facts of the machine that the probe sees.
@@ -243,7 +243,7 @@ fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
 
 /// Facts of a file or device.
 fn target(probe: &Probe, path: &Path) -> TargetFacts {
-    let is_device = match std::fs::metadata(probe.at(path)) {
+    let is_device = match std::fs::metadata(probe.path_below(path)) {
         Ok(meta) => meta.file_type().is_block_device(),
         Err(_) => named_device(probe, path).is_some(),
     };
@@ -304,13 +304,13 @@ pub(super) fn below(probe: &Probe, name: &str) -> Vec<String> {
 /// The folder of a device in sysfs; /sys/class/block also has the partitions.
 fn device_dir(probe: &Probe, name: &str) -> PathBuf {
     let class = Path::new("/sys/class/block").join(name.replace('/', "!"));
-    if probe.at(&class).exists() { class } else { block::sys_block(name) }
+    if probe.path_below(&class).exists() { class } else { block::sys_block(name) }
 }
 
 /// The disk of a partition.
 fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     probe.number(dir.join("partition"))?;
-    let real = probe.at(dir).canonicalize().ok()?;
+    let real = probe.path_below(dir).canonicalize().ok()?;
     Some(real.parent()?.file_name()?.to_str()?.to_owned())
 }
 
@@ -339,7 +339,7 @@ fn device_of(probe: &Probe, path: &Path) -> Option<String> {
 }
 
 fn device_at(probe: &Probe, path: &Path) -> Option<String> {
-    match std::fs::metadata(probe.at(path)) {
+    match std::fs::metadata(probe.path_below(path)) {
         Ok(meta) if meta.file_type().is_block_device() => {
             probe.link_name(format!("/sys/dev/block/{}", block::devnum(meta.rdev())))
         }
@@ -352,7 +352,7 @@ fn device_at(probe: &Probe, path: &Path) -> Option<String> {
 /// where /dev is bare.
 fn named_device(probe: &Probe, path: &Path) -> Option<String> {
     let name = path.strip_prefix("/dev").ok()?.to_str()?;
-    (!name.is_empty() && probe.at(device_dir(probe, name)).exists()).then(|| name.to_owned())
+    (!name.is_empty() && probe.path_below(device_dir(probe, name)).exists()).then(|| name.to_owned())
 }
 
 fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
@@ -400,7 +400,7 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         md: MD.iter().filter_map(|file| Some(((*file).to_owned(), read(&format!("md/{file}"))?))).collect(),
         backing_file: read("loop/backing_file"),
         pcie: pcie_link(probe, &disk_dir),
-        cable: cable::of(probe, &disk_dir, &above),
+        cable: cable::disk_cable(probe, &disk_dir, &above),
         numa_node: above.iter().find_map(|dir| number_in(dir, "numa_node")),
     }
 }
@@ -431,10 +431,10 @@ fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
 
 /// The folders above a disk in /sys/devices, nearest first.
 fn ancestors(probe: &Probe, disk_dir: &Path) -> Vec<PathBuf> {
-    let Ok(real) = probe.at(disk_dir).canonicalize() else {
+    let Ok(real) = probe.path_below(disk_dir).canonicalize() else {
         return Vec::new();
     };
-    let top = probe.at("/sys/devices");
+    let top = probe.path_below("/sys/devices");
     let top = top.canonicalize().unwrap_or(top);
     real.ancestors()
         .skip(1)

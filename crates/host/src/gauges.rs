@@ -33,13 +33,13 @@ pub struct Owed {
 
 impl Default for Gauges {
     fn default() -> Self {
-        Gauges::of(Probe::here(Path::new("/"), GuestProbe::NOT_ASKED))
+        Gauges::seen_by(Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED))
     }
 }
 
 impl Gauges {
     /// Of the machine that the probe sees.
-    pub fn of(probe: Probe) -> Gauges {
+    pub fn seen_by(probe: Probe) -> Gauges {
         let quotas = limits::quota_stats(&probe);
         Gauges { probe, chains: BTreeMap::new(), quotas }
     }
@@ -205,7 +205,7 @@ mod tests {
     fn a_thread_tells_what_it_has_computed() {
         let machine = super::super::made_up::server();
         machine.put(&[("/proc/7/task/8/schedstat", "123456789 55 2\n")]);
-        let gauges = Gauges::of(machine.probe.clone());
+        let gauges = Gauges::seen_by(machine.probe.clone());
         assert_eq!(gauges.thread_ns(ThreadId { pid: 7, tid: 8 }), Some(123_456_789));
         assert_eq!(gauges.thread_ns(ThreadId { pid: 7, tid: 9 }), None, "it has ended");
         let pid = std::process::id();
@@ -220,7 +220,7 @@ mod tests {
             ("/sys/class/block/sda/stat", "  30 0 8 5 40 0 16 0 0 5 5 0 0 0 0 7 7\n"),
             ("/sys/class/block/sdb/stat", "  30 0\n"),
         ]);
-        let mut gauges = Gauges::of(machine.probe.clone());
+        let mut gauges = Gauges::seen_by(machine.probe.clone());
         let file = PathBuf::from("/srv/data/x.img");
         let counts = gauges.device_counts(&[file.clone(), file]);
         let seen = |name: &str| counts.iter().filter(|one| one.device == name).collect::<Vec<_>>();
@@ -245,7 +245,7 @@ mod tests {
             (&format!("{at}/x/y/cpu.max"), "max 100000\n"),
             (&format!("{at}/x/y/cpu.stat"), "throttled_usec 9\n"),
         ]);
-        let gauges = Gauges::of(machine.probe.clone());
+        let gauges = Gauges::seen_by(machine.probe.clone());
         assert_eq!(gauges.cpu_times().unwrap().throttled_ns, 1_500_000);
         assert_eq!(parse_throttled("nr_periods 3\nthrottled_time 77\n"), Some(77));
         assert_eq!(parse_throttled("usage_usec 3\n"), None);
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn in_flight_of_a_stack() {
         let machine = super::super::made_up::server();
-        let mut gauges = Gauges::of(machine.probe.clone());
+        let mut gauges = Gauges::seen_by(machine.probe.clone());
         let names = gauges.lower_devices(Path::new("/srv/data/x.img"));
         assert_eq!(names, ["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
         assert_eq!(gauges.in_flight(&names), Some(2 + 2));

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_sum_grows_where_threads_are_visible() {
-        let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
+        let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
         let mut threads = KernelThreads::default();
         assert_eq!(threads.sum_ns(), None, "before the first look");
         threads.look(&probe);

@@ -82,7 +82,8 @@ fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
         let inner = Path::new(path.trim_start_matches('/'));
         let seen = inner.ancestors().map(|below| mount.point.join(below));
         groups.extend(
-            seen.filter(|folder| probe.at(folder).is_dir()).map(|folder| ControlGroup { folder, version }),
+            seen.filter(|folder| probe.path_below(folder).is_dir())
+                .map(|folder| ControlGroup { folder, version }),
         );
     }
     groups
@@ -156,7 +157,8 @@ pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
     let of = |group: &ControlGroup| {
-        let file = files.iter().map(|file| group.folder.join(file)).find(|file| probe.at(file).exists())?;
+        let file =
+            files.iter().map(|file| group.folder.join(file)).find(|file| probe.path_below(file).exists())?;
         Some((probe.read(&file)?, file))
     };
     own.iter().find_map(of)

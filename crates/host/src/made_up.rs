@@ -146,7 +146,7 @@ fn disks_of_server(machine: &MadeUpMachine) {
         // A page is bytes, not UTF-8: 0x80 is one byte.
         let page = header.chars().map(|c| c as u8).collect::<Vec<u8>>();
         machine.put(&[(&format!("{dir}/device/vpd_pg80"), "")]);
-        std::fs::write(machine.probe.at(format!("{dir}/device/vpd_pg80")), page).expect("file");
+        std::fs::write(machine.probe.path_below(format!("{dir}/device/vpd_pg80")), page).expect("file");
         let part = [("partition", "1\n"), ("start", "2048\n"), ("inflight", "0 0")];
         machine.block(&format!("{dir}/{disk}1"), &format!("8:{}", number + 1), &part);
         machine.put(&[(&format!("{dir}/{disk}1/holders/md0"), "")]);

@@ -35,7 +35,7 @@ pub enum NeedCheck {
 
 impl Need {
     /// One that hangs on programs, modules or files.
-    pub const fn of(requirement: Requirement) -> Need {
+    pub const fn requiring(requirement: Requirement) -> Need {
         let Requirement { id, why, supply, finds } = requirement;
         Need { id, why, supply, check: NeedCheck::Finds(finds), reboot: false }
     }
@@ -71,7 +71,7 @@ pub const OWN: &[Need] = &[
         check: NeedCheck::By(io_uring),
         reboot: false,
     },
-    Need::of(program!(
+    Need::requiring(program!(
         "wipefs",
         "to take partition tables that zpool made off its members again",
         "util-linux",
@@ -187,10 +187,10 @@ pub const OWN: &[Need] = &[
     },
     Need {
         check: NeedCheck::By(|probe| no_module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci")),
-        ..Need::of(module!("vfio-pci", "vfio-pci", "VFIO_PCI", "for vm(attach=vfio)"))
+        ..Need::requiring(module!("vfio-pci", "vfio-pci", "VFIO_PCI", "for vm(attach=vfio)"))
     },
-    Need::of(module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it")),
-    Need::of(program!(
+    Need::requiring(module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it")),
+    Need::requiring(program!(
         "ip",
         "for vm(net=tap), and for RDMA, to find or make network cards",
         "iproute2",
@@ -213,15 +213,15 @@ pub const OWN: &[Need] = &[
         check: NeedCheck::Finds(&[Find::File("/dev/vhost-net")]),
         reboot: false,
     },
-    Need::of(program!("rdma", "for RDMA where no card has it", "iproute2", "iproute", "iproute2")),
-    Need::of(program!(
+    Need::requiring(program!("rdma", "for RDMA where no card has it", "iproute2", "iproute", "iproute2")),
+    Need::requiring(program!(
         "ssh",
         "to measure on another machine",
         "openssh-client",
         "openssh-clients",
         "OpenSSH's client"
     )),
-    Need::of(program!(
+    Need::requiring(program!(
         "blkid",
         "for a second opinion on what a device carries",
         "util-linux",
@@ -238,7 +238,7 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
         return None;
     }
     let cpu = probe.read("/proc/cpuinfo").unwrap_or_default();
-    let has_table = |name: &str| probe.at(format!("/sys/firmware/acpi/tables/{name}")).exists();
+    let has_table = |name: &str| probe.path_below(format!("/sys/firmware/acpi/tables/{name}")).exists();
     let is_amd = ["AuthenticAMD", "HygonGenuine"].iter().any(|vendor| cpu.contains(vendor));
     let (switch, words) = match () {
         () if has_table("DMAR") => ("VT-d", "intel_iommu=on iommu=pt"),
@@ -261,7 +261,7 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
 
 /// What of these needs is unmet on this machine; files would go to `dir`.
 pub fn missing(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
-    let probe = Probe::here(dir, guest);
+    let probe = Probe::this_machine(dir, guest);
     needs.iter().filter_map(|need| need.missing(&probe)).collect()
 }
 
@@ -356,7 +356,7 @@ fn not_found(probe: &Probe, find: &Find<String>) -> Option<String> {
     match find {
         Find::Program(name) => probe.program(name).is_none().then(|| format!("{name}{NOT_INSTALLED}")),
         Find::Module(name) => no_module(probe, name, &format!("/sys/module/{}", name.replace('-', "_"))),
-        Find::File(path) => (!probe.at(path).exists()).then(|| format!("there is no {path}")),
+        Find::File(path) => (!probe.path_below(path).exists()).then(|| format!("there is no {path}")),
     }
 }
 
@@ -366,7 +366,7 @@ fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let lists = ["modules.dep", "modules.builtin"].map(|list| format!("/lib/modules/{release}/{list}"));
     let file = format!("/{name}.ko");
     let listed = lists.iter().filter_map(|list| probe.read(list)).any(|list| list.contains(&file));
-    let found = probe.at(there).exists() || listed;
+    let found = probe.path_below(there).exists() || listed;
     (!found).then(|| format!("{NO_MODULE}{name} for this kernel ({release})"))
 }
 

@@ -30,7 +30,8 @@ fn network(probe: &Probe, line: &str) -> Option<Network> {
     let card = (*fields.first()?).to_owned();
     let dir = Path::new("/sys/class/net").join(&card);
     let kind = probe.number(dir.join("type"));
-    let is_card = probe.at(dir.join("device")).exists() && matches!(kind, Some(ETHERNET | INFINIBAND));
+    let is_card =
+        probe.path_below(dir.join("device")).exists() && matches!(kind, Some(ETHERNET | INFINIBAND));
     // -1 is unknown.
     let megabits = probe.number(dir.join("speed")).filter(|speed| is_card && *speed > 0);
     Some(Network {

@@ -124,7 +124,7 @@ pub fn has_iommu(probe: &Probe) -> bool {
 /// (native NVMe multipath) hangs on none, unless only one of them is there.
 pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     let below = |path: PathBuf| -> Option<String> {
-        let real = probe.at(path).canonicalize().ok()?;
+        let real = probe.path_below(path).canonicalize().ok()?;
         let parts: Vec<&str> = real.components().filter_map(|part| part.as_os_str().to_str()).collect();
         parts.into_iter().rfind(|part| is_address(part)).map(str::to_owned)
     };
@@ -262,7 +262,7 @@ mod tests {
         neighbour("0000:00:1f.1", "0x060100", Some("lpc_ich"));
         let bridge = "IOMMU group 14 also holds 0000:00:1f.1, a bridge bound to lpc_ich";
         assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), [bridge]);
-        std::fs::remove_file(machine.probe.at("/sys/bus/pci/devices/0000:00:1f.1/driver")).unwrap();
+        std::fs::remove_file(machine.probe.path_below("/sys/bus/pci/devices/0000:00:1f.1/driver")).unwrap();
         neighbour("0000:02:00.0", "0x020000", Some("ixgbe"));
         assert_eq!(
             obstacles(&machine.probe, "0000:01:00.0"),
@@ -274,7 +274,7 @@ mod tests {
     fn no_group_is_an_obstacle_where_there_is_an_iommu() {
         let machine = server();
         assert_eq!(obstacles(&machine.probe, "0000:09:00.0"), ["0000:09:00.0 is in no IOMMU group"]);
-        std::fs::remove_dir_all(machine.probe.at(GROUPS)).unwrap();
+        std::fs::remove_dir_all(machine.probe.path_below(GROUPS)).unwrap();
         assert_eq!(
             obstacles(&machine.probe, "0000:09:00.0"),
             Vec::<String>::new(),

@@ -88,7 +88,7 @@ pub enum Programs {
 
 impl Probe {
     /// This machine. `dir` is where files and runs would go.
-    pub fn here(dir: &Path, guest: GuestProbe) -> Probe {
+    pub fn this_machine(dir: &Path, guest: GuestProbe) -> Probe {
         Probe {
             root: PathBuf::from("/"),
             euid: rustix::process::geteuid().as_raw(),
@@ -116,14 +116,14 @@ impl Probe {
     }
 
     /// A path of the machine (absolute) below this probe's root.
-    pub fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+    pub fn path_below(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
     /// A text file without the white space around it; `None` when unreadable or empty.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
-        let bytes = std::fs::read(self.at(path)).ok()?;
+        let bytes = std::fs::read(self.path_below(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_owned())
@@ -136,7 +136,7 @@ impl Probe {
 
     /// Names in a folder, in numeric-aware order; empty when there is none.
     pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
-        let mut names: Vec<String> = std::fs::read_dir(self.at(path))
+        let mut names: Vec<String> = std::fs::read_dir(self.path_below(path))
             .into_iter()
             .flatten()
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -147,7 +147,7 @@ impl Probe {
 
     /// The last part of what a symbolic link points to: `virtio_blk` of `device/driver`.
     pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
-        let target = std::fs::read_link(self.at(path)).ok()?;
+        let target = std::fs::read_link(self.path_below(path)).ok()?;
         Some(target.file_name()?.to_str()?.to_owned())
     }
 

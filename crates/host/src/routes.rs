@@ -18,7 +18,7 @@ pub struct Subnet {
 
 impl Subnet {
     /// That of an address.
-    pub fn of(address: Ipv4Addr, prefix: u8) -> Subnet {
+    pub fn from_address(address: Ipv4Addr, prefix: u8) -> Subnet {
         Subnet { first: u32::from(address) & mask(prefix), prefix }
     }
 
@@ -94,7 +94,8 @@ mod tests {
             (free.to_string().as_str(), free.address(2).to_string().as_str()),
             ("198.19.44.0/24", "198.19.44.2")
         );
-        let all = [known, vec![("wg0".to_owned(), Subnet::of(Ipv4Addr::new(198, 19, 0, 0), 16))]].concat();
+        let all = [known, vec![("wg0".to_owned(), Subnet::from_address(Ipv4Addr::new(198, 19, 0, 0), 16))]]
+            .concat();
         assert_eq!(free_subnet(&all, 0), None);
         assert_eq!(free_subnet(&[], 511).map(|net| net.to_string()).as_deref(), Some("198.19.255.0/24"));
     }

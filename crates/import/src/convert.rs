@@ -95,7 +95,7 @@ pub(super) fn key(result: &ImportedResult) -> String {
 }
 
 fn of_output(page: &AuditedPage, output: &ToolOutput, file: u32) -> Vec<FoundResult> {
-    let OutputOrigin { tool, version, ended } = OutputOrigin::of(output);
+    let OutputOrigin { tool, version, ended } = OutputOrigin::from_output(output);
     let readings = output.said.readings();
     let mut found: Vec<FoundResult> = readings
         .into_iter()
@@ -108,7 +108,7 @@ fn of_output(page: &AuditedPage, output: &ToolOutput, file: u32) -> Vec<FoundRes
             let result = ImportedResult {
                 system: String::new(),
                 load: load(&reading),
-                way: way(reading.way),
+                way: direction_of(reading.way),
                 part: None,
                 file,
                 line: page.number(reading.line),
@@ -171,7 +171,7 @@ struct OutputOrigin {
 }
 
 impl OutputOrigin {
-    fn of(output: &ToolOutput) -> OutputOrigin {
+    fn from_output(output: &ToolOutput) -> OutputOrigin {
         let plain = |tool: &str| OutputOrigin { tool: tool.to_owned(), version: None, ended: None };
         match &output.said {
             ToolReport::Fio(fio) => OutputOrigin {
@@ -214,7 +214,7 @@ fn load(reading: &ToolResult) -> ReportedLoad {
     }
 }
 
-fn way(way: import::ResultDirection) -> ImportedDirection {
+fn direction_of(way: import::ResultDirection) -> ImportedDirection {
     match way {
         import::ResultDirection::Read => ImportedDirection::Read,
         import::ResultDirection::Write => ImportedDirection::Write,

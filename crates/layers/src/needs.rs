@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// All needs.
 pub fn all() -> impl Iterator<Item = Need> {
-    let of_layers = catalog::ALL.iter().flat_map(|layer| layer.requires).copied().map(Need::of);
+    let of_layers = catalog::ALL.iter().flat_map(|layer| layer.requires).copied().map(Need::requiring);
     OWN.iter().copied().chain(of_layers)
 }
 

@@ -39,7 +39,7 @@ impl From<Move> for ArrayStep {
 ///
 /// # Errors
 /// When there is none, in words.
-fn way(from: AskedState, to: AskedState, least: u32, what: &str) -> Result<Vec<ArrayStep>, String> {
+fn steps_between(from: AskedState, to: AskedState, least: u32, what: &str) -> Result<Vec<ArrayStep>, String> {
     let moves = |steps: &mut dyn Iterator<Item = Move>| Ok(steps.map(ArrayStep::Move).collect());
     let back = |failed: u32| (0..failed as usize).map(Move::Return);
     match (from, to) {
@@ -68,7 +68,7 @@ fn way(from: AskedState, to: AskedState, least: u32, what: &str) -> Result<Vec<A
 
 impl ArrayStep {
     /// What it is for, among so many members.
-    fn told(self, count: usize) -> String {
+    fn purpose_words(self, count: usize) -> String {
         match self {
             ArrayStep::Move(Move::Fail(member)) => format!("fail member {} of {count}", member + 1),
             ArrayStep::Move(Move::Return(member)) => format!("rebuild member {} of {count}", member + 1),
@@ -98,11 +98,12 @@ pub fn transition(
         with_states()
     );
     let what = format!("{} of {count} members", spec.text());
-    let way = way(from, to, spec.redundancy(count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
+    let way =
+        steps_between(from, to, spec.redundancy(count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
     let op = |change| match change {
         ArrayStep::Move(step) => layer.moved(spec, made, members, step),
         ArrayStep::Out(at) => layer.put_out(spec, made, at, true),
         ArrayStep::In(at) => layer.put_out(spec, made, at, false),
     };
-    way.into_iter().map(|change| Ok((change.told(count), op(change)?))).collect()
+    way.into_iter().map(|change| Ok((change.purpose_words(count), op(change)?))).collect()
 }

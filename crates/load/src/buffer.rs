@@ -38,7 +38,7 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// Of a thread with so many I/Os of the job in flight.
-    pub(crate) fn of(job: &Job, slots: u32) -> Needs {
+    pub(crate) fn from_job(job: &Job, slots: u32) -> Needs {
         let (reads, writes) = (job.rw.reads(), job.rw.writes_data());
         Needs { slots, bs: job.bs as usize, reads, writes, data: job.data(), iomem: job.iomem }
     }
@@ -105,13 +105,13 @@ impl Buffers {
     /// Where a slot reads to.
     #[inline]
     pub(crate) fn read(&self, slot: u32) -> *mut u8 {
-        self.at(slot as usize * self.stride)
+        self.pointer_at(slot as usize * self.stride)
     }
 
     /// What a slot writes next: changed since its last write, but for units that repeat another.
     #[inline]
     pub(crate) fn write(&mut self, slot: u32) -> *mut u8 {
-        let start = self.at(self.write_base + slot as usize * self.stride);
+        let start = self.pointer_at(self.write_base + slot as usize * self.stride);
         // SAFETY: `at` gives the start of a mapped stretch of `stride` >= `bs` bytes, and the
         // caller asks only for slots that have no I/O in flight, so nobody else touches it.
         let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
@@ -127,7 +127,10 @@ impl Buffers {
     pub(crate) fn written(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: as in `write`.
         unsafe {
-            std::slice::from_raw_parts_mut(self.at(self.write_base + slot as usize * self.stride), self.bs)
+            std::slice::from_raw_parts_mut(
+                self.pointer_at(self.write_base + slot as usize * self.stride),
+                self.bs,
+            )
         }
     }
 
@@ -148,7 +151,7 @@ impl Buffers {
         self.abandoned = true;
     }
 
-    fn at(&self, byte: usize) -> *mut u8 {
+    fn pointer_at(&self, byte: usize) -> *mut u8 {
         debug_assert!(byte + self.stride <= self.mapped);
         // SAFETY: `byte` is the start of a slot inside the mapping.
         unsafe { self.base.as_ptr().add(byte) }
@@ -156,7 +159,7 @@ impl Buffers {
 
     fn fill(&mut self, slots: u32) {
         for slot in 0..slots as usize {
-            let start = self.at(self.write_base + slot * self.stride);
+            let start = self.pointer_at(self.write_base + slot * self.stride);
             // SAFETY: as in `write`; no I/O exists yet.
             let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
             fill_new(data, self.kept, &mut self.random);

@@ -503,7 +503,7 @@ mod tests {
             job,
             file: tempfile::tempfile().unwrap(),
             region,
-            cursor: Cursor::own(0),
+            cursor: Cursor::start_own(0),
             pace: None,
             hold: Hold::default(),
             seat: Seat::default(),

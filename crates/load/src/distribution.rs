@@ -142,7 +142,7 @@ impl Skewed {
     /// A block of the region.
     #[inline]
     pub(crate) fn block(&self, random: &mut Random) -> u64 {
-        self.scatter.at(self.rank(random))
+        self.scatter.scattered_block(self.rank(random))
     }
 
     /// How hot it is, from 0.

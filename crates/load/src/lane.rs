@@ -228,7 +228,7 @@ impl<E: Engine + 'static> Lane<E> {
     fn new(setup: Setup, make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>) -> io::Result<Lane<E>> {
         let job = &setup.job;
         let random = |part| Random::new(job.randseed, setup.stream * 2 + part);
-        let buffers = Buffers::new(Needs::of(job, setup.depth), random(0))?;
+        let buffers = Buffers::new(Needs::from_job(job, setup.depth), random(0))?;
         let file = setup.file.try_clone()?;
         let offsets = Offsets::new(job, setup.region, setup.cursor);
         Ok(Lane {
@@ -674,7 +674,7 @@ mod tests {
             job,
             file: tempfile::tempfile().unwrap(),
             region,
-            cursor: Cursor::own(0),
+            cursor: Cursor::start_own(0),
             hold,
             seat: Seat::default(),
             ledger: None,

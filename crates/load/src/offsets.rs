@@ -50,7 +50,7 @@ const DRAWS: usize = 2;
 
 impl Cursor {
     /// At the beginning.
-    pub(crate) fn own(walk: u64) -> Cursor {
+    pub(crate) fn start_own(walk: u64) -> Cursor {
         Cursor::Own { next: [0; 3], walk }
     }
 
@@ -140,7 +140,7 @@ impl Once {
             self.from = pass * self.blocks;
             self.order = Scatter::new(self.blocks, self.seed, pass);
         }
-        self.order.at(draw - self.from)
+        self.order.scattered_block(draw - self.from)
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
 
     fn offsets(rw: Rw, percentage_random: u8) -> Offsets {
         let job = Job { rw, percentage_random, ..Job::default() };
-        Offsets::new(&job, REGION, Cursor::own(0))
+        Offsets::new(&job, REGION, Cursor::start_own(0))
     }
 
     fn blocks(offsets: &mut Offsets, direction: usize, count: usize) -> Vec<u64> {
@@ -260,7 +260,7 @@ mod tests {
         let job = Job { random_distribution: "zipf:1.5".parse().unwrap(), ..Job::default() };
         let region = Region { blocks: 1000, ..REGION };
         let hottest = |stream| {
-            let mut offsets = Offsets::new(&job, region, Cursor::own(0));
+            let mut offsets = Offsets::new(&job, region, Cursor::start_own(0));
             let (mut random, mut hits) = (Random::new(1, stream), vec![0u32; 1000]);
             (0..20_000).for_each(|_| hits[((offsets.next(0, &mut random) - 8192) / 4096) as usize] += 1);
             (0..1000).max_by_key(|block| hits[*block]).unwrap()
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn with_a_map_each_pass_meets_every_block_once_in_another_order() {
         let job = Job { random_map: true, ..Job::default() };
-        let passes = drawn_once(&job, vec![Cursor::own(0)], 5 * 20);
+        let passes = drawn_once(&job, vec![Cursor::start_own(0)], 5 * 20);
         let orders: std::collections::HashSet<&[u64]> = passes.chunks(5).collect();
         assert!(orders.len() > 12, "{orders:?}");
         for order in orders {
@@ -289,7 +289,7 @@ mod tests {
         }
         assert_ne!(
             passes,
-            drawn_once(&job, vec![Cursor::own(1)], 5 * 20),
+            drawn_once(&job, vec![Cursor::start_own(1)], 5 * 20),
             "another thread has another order"
         );
     }
@@ -299,14 +299,14 @@ mod tests {
         let job = Job { random_map: true, ..Job::default() };
         let shared = Cursor::shared(3);
         let cursors = (0..3).map(|_| Cursor::Shared(shared.clone())).collect();
-        let alone = drawn_once(&job, vec![Cursor::own(3)], 60);
+        let alone = drawn_once(&job, vec![Cursor::start_own(3)], 60);
         assert_eq!(drawn_once(&job, cursors, 20), alone, "as one thread of fio's");
     }
 
     #[test]
     fn reads_and_writes_of_a_mix_have_one_map() {
         let job = Job { rw: Rw::RandRw, random_map: true, ..Job::default() };
-        let mut offsets = Offsets::new(&job, REGION, Cursor::own(0));
+        let mut offsets = Offsets::new(&job, REGION, Cursor::start_own(0));
         let mut pass = [blocks(&mut offsets, 0, 3), blocks(&mut offsets, 1, 2)].concat();
         pass.sort_unstable();
         assert_eq!(pass, [0, 1, 2, 3, 4]);
@@ -335,7 +335,7 @@ mod tests {
                 ..Job::default()
             };
             let region = Region { offset, bs, blocks };
-            let mut offsets = Offsets::new(&job, region, Cursor::own(0));
+            let mut offsets = Offsets::new(&job, region, Cursor::start_own(0));
             let mut random = Random::new(seed, 0);
             for _ in 0..100 {
                 let at = offsets.next(0, &mut random);

@@ -46,7 +46,7 @@ impl Pace {
     /// When this thread's next I/O is meant to start.
     pub(crate) fn intended_ns(&mut self) -> u64 {
         let index = *self.taken.get_or_insert_with(|| self.schedule.fetch_add(1, Ordering::Relaxed));
-        self.at(index)
+        self.due_ns(index)
     }
 
     /// It has started: the next one is another.
@@ -59,7 +59,7 @@ impl Pace {
     pub(crate) fn overtaken(&mut self, end_ns: u64, mut each: impl FnMut(u64, u64)) {
         let limit = self.starts_before(end_ns);
         if let Some(index) = self.taken.take_if(|index| *index < limit) {
-            each(self.at(index), 1);
+            each(self.due_ns(index), 1);
         }
         loop {
             let untaken = limit.saturating_sub(self.schedule.load(Ordering::Relaxed));
@@ -71,7 +71,7 @@ impl Pace {
             // Another thread may have taken the last of them since.
             let ours = group.min(limit.saturating_sub(first));
             if ours > 0 {
-                each(self.at(first), ours);
+                each(self.due_ns(first), ours);
             }
         }
     }
@@ -83,7 +83,7 @@ impl Pace {
         u64::try_from(starts).unwrap_or(u64::MAX)
     }
 
-    fn at(&self, index: u64) -> u64 {
+    fn due_ns(&self, index: u64) -> u64 {
         let (seconds, rest) = (index / self.rate, index % self.rate);
         self.start_ns + seconds * 1_000_000_000 + rest * 1_000_000_000 / self.rate
     }

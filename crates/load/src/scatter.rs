@@ -37,7 +37,7 @@ impl Scatter {
 
     /// Where a block comes to lie.
     #[inline]
-    pub(crate) fn at(&self, block: u64) -> u64 {
+    pub(crate) fn scattered_block(&self, block: u64) -> u64 {
         let mut walked = self.walk(block);
         // Of a large region next to none of the grid is outside.
         while walked >= self.blocks {
@@ -82,7 +82,7 @@ mod tests {
 
     fn all(blocks: u64, seed: u64, number: u64) -> Vec<u64> {
         let scatter = Scatter::new(blocks, seed, number);
-        (0..blocks).map(|block| scatter.at(block)).collect()
+        (0..blocks).map(|block| scatter.scattered_block(block)).collect()
     }
 
     #[test]
@@ -119,7 +119,8 @@ mod tests {
         for blocks in [BY_RECIPROCAL - 1, BY_RECIPROCAL, 1 << 53, (1 << 62) + 12345] {
             let scatter = Scatter::new(blocks, 3, 0);
             let ends = (0..1000).chain(blocks - 1000..blocks);
-            let met: std::collections::HashSet<u64> = ends.map(|block| scatter.at(block)).collect();
+            let met: std::collections::HashSet<u64> =
+                ends.map(|block| scatter.scattered_block(block)).collect();
             assert!(met.len() == 2000 && met.iter().all(|block| *block < blocks), "{blocks}");
         }
     }

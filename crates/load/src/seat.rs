@@ -23,7 +23,7 @@ pub(crate) struct Seat {
 
 impl Seat {
     /// Of the how manieth of fio's threads, from 0.
-    pub(crate) fn of(job: &Job, thread: u64) -> Seat {
+    pub(crate) fn from_job(job: &Job, thread: u64) -> Seat {
         let cpus = match (job.cpus_split, job.cpus_allowed.len() as u64) {
             (true, number @ 1..) => vec![job.cpus_allowed[(thread % number) as usize]],
             _ => job.cpus_allowed.clone(),
@@ -175,12 +175,12 @@ mod tests {
     fn a_seat_is_shared_or_split_among_threads() {
         let all = allowed();
         let job = |cpus_split| Job { cpus_allowed: all.clone(), cpus_split, ..Job::default() };
-        assert_eq!(seated(Seat::of(&job(false), 5)).0, all);
+        assert_eq!(seated(Seat::from_job(&job(false), 5)).0, all);
         for thread in 0..3 {
             let own = all[thread % all.len()];
-            assert_eq!(seated(Seat::of(&job(true), thread as u64)).0, [own]);
+            assert_eq!(seated(Seat::from_job(&job(true), thread as u64)).0, [own]);
         }
-        assert_eq!(seated(Seat::of(&Job::default(), 0)).0, all, "left as it is");
+        assert_eq!(seated(Seat::from_job(&Job::default(), 0)).0, all, "left as it is");
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_priority_is_the_threads() {
-        let of = |prioclass, prio| Seat::of(&Job { prioclass, prio, ..Job::default() }, 0);
+        let of = |prioclass, prio| Seat::from_job(&Job { prioclass, prio, ..Job::default() }, 0);
         assert_eq!(of(None, None), Seat::default());
         for (seat, class, level) in [
             (of(Some(2), Some(7)), 2, 7),

@@ -167,7 +167,7 @@ mod tests {
 
     fn source(job: Job, blocks: u64) -> IoSource {
         let region = Region { offset: 0, bs: job.bs, blocks: 100 };
-        let offsets = Offsets::new(&job, region, Cursor::own(0));
+        let offsets = Offsets::new(&job, region, Cursor::start_own(0));
         let mut source = IoSource::new(&job, offsets, Random::new(job.randseed, 0));
         source.restart(blocks);
         source

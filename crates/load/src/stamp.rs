@@ -35,7 +35,7 @@ impl Stamp {
     }
 
     /// Of a sector that is whole; `None`: its checksum is wrong, or there never was one.
-    pub fn of(sector: &[u8]) -> Option<Stamp> {
+    pub fn from_sector(sector: &[u8]) -> Option<Stamp> {
         let whole = crc32fast::hash(&sector[4..]).to_le_bytes() == sector[..4];
         whole.then(|| Stamp::claimed(sector))
     }
@@ -86,14 +86,14 @@ mod tests {
     fn a_sector_says_what_was_put_on_it() {
         for bytes in [STAMP, SECTOR, 1000, 65_537] {
             let mut sector = random(bytes);
-            assert_eq!(Stamp::of(&sector), None);
+            assert_eq!(Stamp::from_sector(&sector), None);
             MINE.seal(&mut sector);
-            assert_eq!(Stamp::of(&sector), Some(MINE));
+            assert_eq!(Stamp::from_sector(&sector), Some(MINE));
             let later = Stamp { generation: 1235, ..MINE };
             later.seal(&mut sector);
-            assert_eq!(Stamp::of(&sector), Some(later));
+            assert_eq!(Stamp::from_sector(&sector), Some(later));
         }
-        assert_eq!(Stamp::of(&[0; SECTOR]), None, "zeros are nobody's");
+        assert_eq!(Stamp::from_sector(&[0; SECTOR]), None, "zeros are nobody's");
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         for at in 0..SECTOR {
             let mut changed = sector.clone();
             changed[at] ^= 1;
-            assert_eq!(Stamp::of(&changed), None, "byte {at}");
+            assert_eq!(Stamp::from_sector(&changed), None, "byte {at}");
             known += usize::from(Stamp::claimed(&changed).writer == MINE.writer);
         }
         assert_eq!(known, SECTOR - 4 - 8);
@@ -118,7 +118,7 @@ mod tests {
         for cut in [4, 8, 100, 511] {
             let mut both = old.clone();
             both[..cut].copy_from_slice(&new[..cut]);
-            assert_eq!(Stamp::of(&both), None, "{cut}");
+            assert_eq!(Stamp::from_sector(&both), None, "{cut}");
         }
     }
 

@@ -462,10 +462,10 @@ fn setup(
         job: job.clone(),
         file: fitted.target.open(job)?,
         region: fitted.region_of(thread),
-        cursor: if split == 1 { Cursor::own(shared.walk) } else { Cursor::Shared(shared.clone()) },
+        cursor: if split == 1 { Cursor::start_own(shared.walk) } else { Cursor::Shared(shared.clone()) },
         pace: job.rate_iops.map(pace),
         hold: fitted.target.hold(),
-        seat: Seat::of(job, shared.walk),
+        seat: Seat::from_job(job, shared.walk),
         ledger: None,
         depth: job.iodepth / split,
         stream,
@@ -506,7 +506,8 @@ fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(),
 /// Buffers of all threads: refused before anything is allocated, since memory that is promised and not there ends in the kernel killing some
 /// process.
 fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
-    let of_one = |job: &Job| Needs::of(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64);
+    let of_one =
+        |job: &Job| Needs::from_job(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64);
     let buffers = |job: &Job| of_one(job).saturating_mul(u64::from(job.numjobs));
     let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);
     let memory = rustix::system::sysinfo();

@@ -537,7 +537,7 @@ impl Bench<'_> {
             *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
             self.read_clusters(worker, observer)?;
             let done = self.slice(worker, bound, spot, observer)?;
-            let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
+            let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.after_slice(stack))?;
             let kept = behind.as_ref().is_none_or(|behind| behind.is_kept);
             let spot = if kept { spot } else { SlicePosition { purpose: Purpose::OutOfState, ..spot } };
             self.store_slice(worker, &done, spot, behind.as_ref().map(|behind| &behind.state))?;

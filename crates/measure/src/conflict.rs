@@ -16,7 +16,7 @@ pub struct LoadKind {
 }
 
 impl LoadKind {
-    pub fn of(scenario: &Scenario) -> LoadKind {
+    pub fn from_scenario(scenario: &Scenario) -> LoadKind {
         LoadKind { writes: scenario.writes(), verifies: scenario.verifies() }
     }
 }
@@ -81,7 +81,7 @@ enum Common<'a> {
 
 impl Meetings {
     /// Where these stacks meet under that load.
-    pub fn of(stacks: &[Stack], prefixes: &Prefixes, load: LoadKind) -> Meetings {
+    pub fn from_stacks(stacks: &[Stack], prefixes: &Prefixes, load: LoadKind) -> Meetings {
         let mut numbers: HashMap<Common<'_>, usize> = HashMap::new();
         let mut number = |common| {
             let next = numbers.len();

@@ -191,7 +191,7 @@ proptest! {
         let scenario = Scenario {
             stacks, baseline, workloads: vec![workload], ..Scenario::of_nothing("test", None)
         };
-        let (load, found) = (LoadKind::of(&scenario), layout(&scenario));
+        let (load, found) = (LoadKind::from_scenario(&scenario), layout(&scenario));
         prop_assert_eq!(&found.sibling, &siblings(&scenario.stacks, load));
         prop_assert_eq!(&found.sets, &sets(&scenario, &found.sibling, load));
     }
@@ -245,8 +245,8 @@ fn stacks_that_look_alike_are_held_against_each_set_once() {
     let device = Medium::Device { path: "/dev/x".into() };
     for count in [100, 400] {
         let scenario = many(&device, Rw::RandWrite, count);
-        let prefixes = Prefixes::of(&scenario.stacks);
-        let meetings = Meetings::of(&scenario.stacks, &prefixes, LoadKind::of(&scenario));
+        let prefixes = Prefixes::from_stacks(&scenario.stacks);
+        let meetings = Meetings::from_stacks(&scenario.stacks, &prefixes, LoadKind::from_scenario(&scenario));
         let order: Vec<usize> = (0..count).collect();
         assert_eq!(meetings.sorted(&order, |_| false).len(), count);
         assert!(meetings.asked.get() <= 2 * count, "{} of {count}", meetings.asked.get());

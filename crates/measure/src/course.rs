@@ -80,7 +80,7 @@ pub struct Courses {
 
 impl Courses {
     /// None yet.
-    pub fn of(spec: CourseSpec) -> Courses {
+    pub fn from_spec(spec: CourseSpec) -> Courses {
         Courses { spec, done: Vec::new(), settings: Vec::new(), far_settings: Vec::new() }
     }
 }
@@ -248,7 +248,7 @@ struct Tape {
 }
 
 impl Tape {
-    fn of(kind: CourseKind, seconds: f64) -> Tape {
+    fn for_kind(kind: CourseKind, seconds: f64) -> Tape {
         let job = kind.job();
         Tape {
             block: job.bs,
@@ -474,7 +474,7 @@ impl Session<'_> {
         let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, at most {} s", kind.words(), spec.seconds);
         self.observer.tell(RunEvent::Phase { what });
-        let mut tape = Tape::of(kind, spec.seconds);
+        let mut tape = Tape::for_kind(kind, spec.seconds);
         let mut looked_s = 0.0;
         while tape.lasted_s() < tape.seconds {
             if self.stop.load(Ordering::Relaxed) {
@@ -574,7 +574,7 @@ mod tests {
 
     /// The course of a limiter that lets `burst + rate x t` through, on a drive of so many I/Os a second.
     fn limited(kind: CourseKind, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
-        let mut tape = Tape::of(kind, seconds);
+        let mut tape = Tape::for_kind(kind, seconds);
         let mut now = 100.0;
         let mut looked = 0.0;
         while tape.lasted_s() < seconds {
@@ -651,7 +651,8 @@ mod tests {
 
     #[test]
     fn what_may_be_written_bounds_every_slice() {
-        let mut tape = Tape::of(CourseKind { network: false, writes: true, bytes: true, fine: false }, 10.0);
+        let mut tape =
+            Tape::for_kind(CourseKind { network: false, writes: true, bytes: true, fine: false }, 10.0);
         assert_eq!(tape.next(None), SliceBound::Time { ns: FIRST_SLICE_NS });
         let SliceBound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
         assert!(bytes <= 32 << 20);

@@ -25,7 +25,7 @@ pub struct FarEnd {
 
 impl FarEnd {
     /// Of a medium that is a network.
-    pub fn of(medium: &Medium) -> Option<FarEnd> {
+    pub fn network_medium(medium: &Medium) -> Option<FarEnd> {
         let Medium::Net { to, address, port, .. } = medium else { return None };
         Some(FarEnd { place: to.clone(), address: *address, port: *port })
     }

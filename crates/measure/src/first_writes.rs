@@ -60,7 +60,7 @@ impl Session<'_> {
         for what in &all {
             let ready = &ready[what.target];
             let mut told = 0;
-            self.observer.tell(RunEvent::Phase { what: said(&ready.stack, told, what.written()) });
+            self.observer.tell(RunEvent::Phase { what: progress_words(&ready.stack, told, what.written()) });
             for member in &ready.members {
                 let begun = LayingOut {
                     visit: planned.number,
@@ -74,7 +74,8 @@ impl Session<'_> {
                 let observer = &mut *self.observer;
                 let mut tell = |bytes: u64| {
                     told += bytes;
-                    observer.tell(RunEvent::Phase { what: said(&ready.stack, told, what.written()) });
+                    observer
+                        .tell(RunEvent::Phase { what: progress_words(&ready.stack, told, what.written()) });
                 };
                 let done = write(places, ready, member, what, (self.stop, &mut tell))?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
@@ -122,7 +123,7 @@ pub fn of_set(targets: &[(usize, Exposed)], region: u64, data: DataKind) -> Vec<
 }
 
 /// How far it is.
-fn said(stack: &str, done: u64, all: u64) -> String {
+fn progress_words(stack: &str, done: u64, all: u64) -> String {
     let (done, all) = (show_bytes(done), show_bytes(all));
     format!("setting up: writing for the first time through {stack}: {done} of {all}")
 }

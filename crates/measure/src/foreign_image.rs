@@ -68,7 +68,7 @@ pub fn look(
     let begun = Instant::now();
     let mut is_told = false;
     let seen = loop {
-        let seen = Image::of(&cluster, pool, image).map_err(|why| {
+        let seen = Image::look_up(&cluster, pool, image).map_err(|why| {
             let shown = conf.display();
             match ceph::absent(&cluster, pool, image) {
                 Some(absent) => Failed::input(format!("{shown}: {absent}")),
@@ -97,7 +97,7 @@ pub fn look(
         }
     };
     // Who maps an image to read it does not watch it.
-    let before = Before::of(conf, pool, image).map_err(|why| refuse(format!("{why:#}")))?;
+    let before = Before::look_up(conf, pool, image).map_err(|why| refuse(format!("{why:#}")))?;
     if let Some(device) = before.mapped.first() {
         let device = device.display();
         return Err(refuse(format!(

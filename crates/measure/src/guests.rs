@@ -105,7 +105,7 @@ pub fn spdk_targets(guest: &GuestPlan) -> Result<Vec<SpdkTarget>> {
     sockets
         .collect::<BTreeSet<_>>()
         .into_iter()
-        .map(|socket| Ok(spdk::SpdkConnection::at(socket)?.facts))
+        .map(|socket| Ok(spdk::SpdkConnection::connect(socket)?.facts))
         .collect()
 }
 

@@ -53,7 +53,7 @@ fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
     let parts = plain.flat_map(|round| &round.parts).filter(|part| part.stack == stack);
     let (amount, seconds) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
     let unit = if workload.writes() { mean_block(&workload.jobs) } else { 1.0 };
-    (seconds > 0.0).then(|| SliceValue::Rate.of(amount / unit, seconds)).filter(|rate| *rate > 0.0)
+    (seconds > 0.0).then(|| SliceValue::Rate.of_totals(amount / unit, seconds)).filter(|rate| *rate > 0.0)
 }
 
 /// Blocks weigh by the I/Os in flight that have them.

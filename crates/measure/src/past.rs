@@ -40,7 +40,7 @@ impl Past {
     ///
     /// # Errors
     /// When its journal cannot be read.
-    pub fn of(data: &RunData, run_dir: &Path) -> Result<Past> {
+    pub fn from_data(data: &RunData, run_dir: &Path) -> Result<Past> {
         let scenario = &data.start.scenario;
         let of_workload = |name: &String| (name.clone(), progress(scenario, data, name));
         let done = data.ends.iter().filter(|(_, reason)| ended_as_asked(reason));

@@ -223,7 +223,7 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
         None => line.to_owned(),
     };
     insta::assert_snapshot!(shown.lines().filter(ours).map(brief).collect::<Vec<_>>().join("\n"));
-    let taken = vec![("tun0".to_owned(), Subnet::of([198, 18, 0, 0].into(), 15))];
+    let taken = vec![("tun0".to_owned(), Subnet::from_address([198, 18, 0, 0].into(), 15))];
     let full = guest::GuestParts { routes: taken, ..guest::GuestParts::made_up() };
     let refused = with_guests(&scenario, Some(full), |ground| ground.bounds().unwrap_err());
     assert!(format!("{refused:#}").contains("routes to all of 198.18.0.0/15"), "{refused:#}");

@@ -213,7 +213,8 @@ impl Session<'_> {
         }
         self.record_passes(&mut passes)?;
         if result.is_ok() {
-            let text = format!("preconditioned {}: {}", batch.names(), said(&passes, before.as_ref()));
+            let text =
+                format!("preconditioned {}: {}", batch.names(), passes_words(&passes, before.as_ref()));
             self.observer.tell(RunEvent::Preconditioned { text });
         }
         result.map_err(|error| stopped::blame(places, &[&batch.place], error))
@@ -294,7 +295,7 @@ impl Clock {
 }
 
 /// `400 GiB written in 210.0 s, 2045.2 MB/s`: what this part of the run wrote, in the time that the report counts.
-fn said(passes: &Passes, before: Option<&Passes>) -> String {
+fn passes_words(passes: &Passes, before: Option<&Passes>) -> String {
     let of = |passes: &Passes| (passes.written, passes.took_ns + passes.flush_ns);
     let ((now, until), (from, since)) = (of(passes), before.map(of).unwrap_or_default());
     let bytes = (now - from) * passes.drives.len() as u64;

@@ -50,7 +50,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
     let mut observer = Watcher { stop: &stop, patience, said: Vec::new() };
     let dir = folder.join("run");
     let past = match dir.exists() {
-        true => Past::of(&iotax_store::load(&dir).unwrap(), &dir).unwrap(),
+        true => Past::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap(),
         false => Past::default(),
     };
     let store = match dir.exists() {
@@ -65,7 +65,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
     let mut survey = Survey::default();
     survey.found = vec![vec![found]; scenario.stacks.len()];
     let tag = RunTag { run_id: "run".into(), run_dir: dir.clone() };
-    let hands = PlaceExecutors::here(Box::new(RealSystem::default()));
+    let hands = PlaceExecutors::with_host(Box::new(RealSystem::default()));
     let mut session = Session {
         scenario,
         survey,
@@ -155,7 +155,7 @@ fn a_file_that_was_removed_is_written_anew() {
     let scenario = scenario(&[format!("file:{},size=192MiB", path.display())], &[("precondition", "1x")]);
     part(&scenario, folder.path(), 2).0.unwrap_err();
     let dir = folder.path().join("run");
-    let past = Past::of(&iotax_store::load(&dir).unwrap(), &dir).unwrap();
+    let past = Past::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap();
     assert_eq!(past.written, SIZE, "what may have been written counts, since it is to be written again");
     part(&scenario, folder.path(), usize::MAX).0.unwrap();
     let records = recorded(folder.path());
@@ -165,7 +165,7 @@ fn a_file_that_was_removed_is_written_anew() {
 
 #[test]
 fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
-    let Some(device) = iotax_host::guard::rig::Loop::of(1 << 20) else { return };
+    let Some(device) = iotax_host::guard::rig::Loop::with_size(1 << 20) else { return };
     let stack = device.path.display().to_string();
     let asked = |measure: &[(&str, &str)]| {
         let scenario = scenario(std::slice::from_ref(&stack), measure);

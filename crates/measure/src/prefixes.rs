@@ -21,7 +21,7 @@ pub struct Above {
 
 impl Prefixes {
     /// Numbers the prefixes of these stacks.
-    pub fn of(stacks: &[Stack]) -> Prefixes {
+    pub fn from_stacks(stacks: &[Stack]) -> Prefixes {
         let mut media: HashMap<&Medium, usize> = HashMap::new();
         let mut grown: HashMap<(usize, String), usize> = HashMap::new();
         let mut all = Vec::new();

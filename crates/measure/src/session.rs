@@ -51,7 +51,7 @@ const MOST_LOOK: Duration = Duration::from_millis(500);
 const LOOK_PART: u64 = 40;
 
 /// This system's files.
-fn here() -> Probe {
+fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
@@ -171,7 +171,7 @@ impl Session<'_> {
     }
 
     fn carry_out(&mut self, layout: &Layout, places: &mut Places) -> Result<RunOutcome> {
-        let at_first = if self.needs_host() { CpuReading::now(&here()) } else { None };
+        let at_first = if self.needs_host() { CpuReading::now(&host_probe()) } else { None };
         for note in &self.scenario.notes {
             self.observer.tell(RunEvent::Note { text: note.clone() });
         }
@@ -218,7 +218,7 @@ impl Session<'_> {
     fn tell_who_is_busy(&mut self, at_first: &CpuReading) -> Result<()> {
         let wanted = MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
         std::thread::sleep(wanted.saturating_sub(at_first.read_at.elapsed()));
-        let now = CpuReading::now(&here()).map(|now| now.since(at_first, std::process::id()));
+        let now = CpuReading::now(&host_probe()).map(|now| now.since(at_first, std::process::id()));
         let sentence = now.and_then(|found| found.sentence());
         sentence.map_or(Ok(()), |sentence| self.warn(BUSY, "host", sentence))
     }
@@ -748,7 +748,7 @@ impl Session<'_> {
                 owed: self.devices_in(&Place::Host),
                 others: self.places_below(*index, exposed),
                 media: up.media_of(*index),
-                far_end: FarEnd::of(&self.scenario.stacks[*index].medium),
+                far_end: FarEnd::network_medium(&self.scenario.stacks[*index].medium),
                 serving: BTreeMap::new(),
             });
         }

@@ -93,7 +93,7 @@ pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
 /// Sorts the stacks of a scenario. Durability trials take one stack after the other, each on the same file.
 pub fn layout(scenario: &Scenario) -> Layout {
     let stacks = &scenario.stacks;
-    let prefixes = Prefixes::of(stacks);
+    let prefixes = Prefixes::from_stacks(stacks);
     let above = prefixes.above(scenario);
     if scenario.durability.is_some() {
         let alone = |stack| Set { stacks: vec![stack], after: None };
@@ -103,7 +103,7 @@ pub fn layout(scenario: &Scenario) -> Layout {
             above,
         };
     }
-    let meetings = Meetings::of(stacks, &prefixes, LoadKind::of(scenario));
+    let meetings = Meetings::from_stacks(stacks, &prefixes, LoadKind::from_scenario(scenario));
     let sibling = siblings(stacks, &meetings);
     let sets = sets(stacks, &sibling, &meetings, scenario.baseline);
     let sets = sets.into_iter().flat_map(|set| by_operator(set, scenario)).collect();

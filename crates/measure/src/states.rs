@@ -89,7 +89,7 @@ impl Keeper<'_> {
     ///
     /// # Errors
     /// When one cannot be asked.
-    pub fn behind(&mut self, stack: usize) -> Result<Option<AfterSlice>> {
+    pub fn after_slice(&mut self, stack: usize) -> Result<Option<AfterSlice>> {
         let Some(Watched { state, arrays }) = self.watched.get(&stack) else { return Ok(None) };
         let mut first = None;
         for array in arrays {

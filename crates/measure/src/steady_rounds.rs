@@ -147,7 +147,8 @@ impl Visit<'_> {
         };
         let windows = self.windows(rounds);
         let least = windows.into_iter().flatten().max_by(|a, b| a.range.total_cmp(&b.range));
-        let said = least.map_or_else(String::new, |window| format!("; the last five: {}", window.said()));
+        let said =
+            least.map_or_else(String::new, |window| format!("; the last five: {}", window.to_sentence()));
         format!(
             "preconditioning by {}: round {}{most}, {} at {:.0} of {:.0} s{said}",
             self.workload.kind_subject(),

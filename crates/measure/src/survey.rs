@@ -164,7 +164,7 @@ pub(super) fn look_over(
     tell: &mut dyn FnMut(String),
 ) -> Result<(Survey, Vec<Absent>)> {
     refuse_fio_in_guests(scenario)?;
-    let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
+    let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
     let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
     let named = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
     let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
@@ -292,7 +292,12 @@ struct NamedDevice<'a> {
 }
 
 impl<'a> NamedDevice<'a> {
-    fn of(probe: &Probe, path: &'a Path, scenario: &Scenario, stack: &'a Stack) -> Option<NamedDevice<'a>> {
+    fn look_up(
+        probe: &Probe,
+        path: &'a Path,
+        scenario: &Scenario,
+        stack: &'a Stack,
+    ) -> Option<NamedDevice<'a>> {
         let device = std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
         let (real, disk) = match device.and_then(|meta| block::node(probe, meta.rdev())) {
             Some(node) => {
@@ -344,7 +349,7 @@ fn refuse_other_names(scenario: &Scenario) -> Result<()> {
         let mut own = Vec::new();
         for member in stack.medium.members() {
             let (Medium::File { path, .. } | Medium::Device { path }) = member else { continue };
-            own.extend(NamedDevice::of(&probe, path, scenario, stack));
+            own.extend(NamedDevice::look_up(&probe, path, scenario, stack));
         }
         for one in &own {
             let near = one.disks().into_iter().filter_map(|disk| seen.get(disk)).flatten();
@@ -724,13 +729,13 @@ mod tests {
 
     #[test]
     fn a_real_device_is_known_by_its_kernel_name() {
-        let Some(device) = Loop::of(1 << 20) else { return };
+        let Some(device) = Loop::with_size(1 << 20) else { return };
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&device.path, &link).unwrap();
         let scenario = scenario(&["/dev/x"]);
         let probe = Probe::of_files(Path::new("/"));
-        let named = |path| NamedDevice::of(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
+        let named = |path| NamedDevice::look_up(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
         assert_eq!(named(&link).real, device.path);
         assert!(named(&link).clash(&named(&device.path)).is_some());
     }

@@ -47,11 +47,11 @@ impl AnnouncedOnce {
                 by_reason.entry(why).or_default().push(place);
             }
         }
-        by_reason.into_iter().map(|(why, places)| said(&places, why)).collect()
+        by_reason.into_iter().map(|(why, places)| places_words(&places, why)).collect()
     }
 }
 
-fn said(places: &[&Place], why: &str) -> String {
+fn places_words(places: &[&Place], why: &str) -> String {
     let (are, their) = if places.len() == 1 { ("is", "its") } else { ("are", "their") };
     let places = show_names(places);
     // A guest's own reason says both already.

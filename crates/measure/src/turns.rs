@@ -140,7 +140,7 @@ fn ask_all(
                 scope.spawn(move || {
                     let _until_answered = ended;
                     let workers: Vec<u32> = share.workers.iter().map(|worker| *worker as u32).collect();
-                    let spec = share.of(spec, begins_ns, place.clock_offset_ns);
+                    let spec = share.local_spec(spec, begins_ns, place.clock_offset_ns);
                     place.peer.series(&workers, &spec, &mut |_| ())
                 })
             })
@@ -157,7 +157,7 @@ fn ask_all(
 
 impl PlaceShare<'_> {
     /// Its slices, in the time of its place.
-    fn of(&self, spec: &SeriesSpec, begins_ns: &[u64], offset_ns: i64) -> SeriesSpec {
+    fn local_spec(&self, spec: &SeriesSpec, begins_ns: &[u64], offset_ns: i64) -> SeriesSpec {
         let local = |at: &usize| self.workers.iter().position(|worker| *worker == spec.order[*at]);
         SeriesSpec {
             order: self.positions.iter().filter_map(local).collect(),
@@ -221,7 +221,7 @@ mod tests {
         let shares = shares(&of_workers, &spec);
         let begins_ns = begins(&spec, 5000, 300);
         assert_eq!(begins_ns, [5000, 6500, 8000, 9500, 11_000, 12_500]);
-        let [host, guest] = [&shares[0], &shares[1]].map(|share| share.of(&spec, &begins_ns, -4000));
+        let [host, guest] = [&shares[0], &shares[1]].map(|share| share.local_spec(&spec, &begins_ns, -4000));
         assert_eq!((host.order, host.begins_ns), (vec![0, 1, 1, 0], vec![1000, 4000, 5500, 8500]));
         assert_eq!((guest.order, guest.begins_ns), (vec![0, 0], vec![2500, 7000]));
         let did = |order: &[usize], start_ns: u64| {

@@ -43,7 +43,7 @@ fn run(words: &[String]) -> Result<(), String> {
     }
     let command = probe.command().unwrap_or_default().join(" ");
     println!("{} ({command})", probe.name());
-    if let Some(RunSpread { best, median, mean }) = RunSpread::of(unit, &figures) {
+    if let Some(RunSpread { best, median, mean }) = RunSpread::among_figures(unit, &figures) {
         let [best, median, mean] = [best, median, mean].map(|figure| shown(unit, figure));
         println!("best {best}, median {median}, mean {mean}");
     }

@@ -17,7 +17,7 @@ pub struct ProbeSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
     /// So many of it side by side (fio's `numjobs`); streams of a network probe.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "default_one", skip_serializing_if = "is_one")]
     pub numjobs: u32,
     /// Processors that it may run on, one for each thread in turn (fio's `cpus_allowed`); none: those of the process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,7 +36,7 @@ pub struct ProbeSpec {
     pub course_ns: Option<u64>,
 }
 
-fn one() -> u32 {
+fn default_one() -> u32 {
     1
 }
 

@@ -28,7 +28,7 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let width = width.max(terminal::NARROWEST);
     let top = top(findings, width);
     let verdicts = verdicts_of(findings);
-    let table = OneTable::of(findings);
+    let table = OneTable::from_findings(findings);
     let closing = |marks: &str| closing(findings, command, marks, width);
     // The marks of a table are explained, in a line at most.
     let fixed = lines_of(&top) + lines_of(&closing("")) + 1;
@@ -64,7 +64,7 @@ fn places(findings: &Findings, mut room: usize, width: usize) -> String {
 
 /// The table alone, its most telling rows in so many lines.
 pub fn table(findings: &Findings, lines: usize, width: usize) -> String {
-    OneTable::of(findings).map(|table| table.fitted(lines, width)).unwrap_or_default()
+    OneTable::from_findings(findings).map(|table| table.fitted(lines, width)).unwrap_or_default()
 }
 
 fn lines_of(text: &str) -> usize {
@@ -90,7 +90,7 @@ fn top(findings: &Findings, width: usize) -> String {
         false => terminal::head(findings, width),
     };
     let failed =
-        findings.warnings.iter().filter(|warning| is_at_top(findings, warning)).map(|one| one.said());
+        findings.warnings.iter().filter(|warning| is_at_top(findings, warning)).map(|one| one.to_sentence());
     let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
     let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
     if head.is_empty() { about } else { format!("{about}\n{head}") }
@@ -245,7 +245,7 @@ struct OneTable {
 }
 
 impl OneTable {
-    fn of(findings: &Findings) -> Option<OneTable> {
+    fn from_findings(findings: &Findings) -> Option<OneTable> {
         let measured: Vec<&WorkloadFindings> =
             findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)).collect();
         let plain = |title: Vec<String>, table: TextTable| {
@@ -376,8 +376,9 @@ fn lines(workload: &WorkloadFindings) -> impl Iterator<Item = (usize, &StackRow,
 }
 
 fn with_directions(workload: &WorkloadFindings, whole: &TextTable) -> TextTable {
-    let figure =
-        |one: Option<&MeasuredFigure>| one.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    let figure = |one: Option<&MeasuredFigure>| {
+        one.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(one).cell())
+    };
     let mut table = TextTable::default();
     for column in &whole.columns {
         let of = |row: &StackRow, one: &DirectionRow| match column.head.as_str() {
@@ -427,7 +428,7 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let by_load = workloads.len() >= rows.len();
     let of_stack = |row: &StackRow| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
     let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::named(row), of_stack(row))).collect();
-    let parts: Vec<MatrixLoad> = workloads.iter().flat_map(|one| MatrixLoad::of(one)).collect();
+    let parts: Vec<MatrixLoad> = workloads.iter().flat_map(|one| MatrixLoad::all_of_workload(one)).collect();
     let load = |load: &MatrixLoad| {
         let size = load.workload.all_comparisons().map(size).fold(0.0, f64::max);
         let name = if by_load { load.row() } else { load.named() };
@@ -447,7 +448,8 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
             // Where the baseline has no figure, those of the others stand for themselves.
             Some(row) if row.baseline || !has_baseline(workload) => {
                 let figure = rate(workload, row, way);
-                figure.map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell()) + &probes::loss(row)
+                figure.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(&one).cell())
+                    + &probes::loss(row)
             }
             Some(row) => changed(workload, &row.stack, way) + &probes::loss(row),
             None => "-".to_owned(),

@@ -23,20 +23,21 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     table.push("slowest", 0, cells(&|one| of_place(one.slowest())));
     table.push("fastest", 1, cells(&|one| of_place(one.fastest())));
     table.push("slowest of fastest", 5, cells(&|one| share(one.spread()).cell()));
-    table.push("Jain", 2, cells(&|one| Shown::of(one.jain()).cell()));
+    table.push("Jain", 2, cells(&|one| Shown::from_figure(one.jain()).cell()));
     table.push("all ran", 4, whole(&|one| format!("{:.1} %", 100.0 * one.together)));
     if workload.crowds.iter().any(|one| one.scaling.is_some()) {
         table.push("times", 0, cells(&|line| line.times()));
         table.push("of linear", 1, cells(&|line| line.efficiency()));
     }
-    table.push("IOPS/busy core", 3, whole(&|one| Shown::of(&one.per_core).cell()));
+    table.push("IOPS/busy core", 3, whole(&|one| Shown::from_figure(&one.per_core).cell()));
     let engine = |one: &Crowd| {
         let row = workload.rows.iter().find(|row| row.stack == one.stack)?;
         Some(&row.serving.as_ref()?.iops_per_core)
     };
     if workload.crowds.iter().any(|one| engine(one).is_some()) {
-        let cell =
-            |one: &Crowd| engine(one).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
+        let cell = |one: &Crowd| {
+            engine(one).map_or_else(|| "-".to_owned(), |figure| Shown::from_figure(figure).cell())
+        };
         table.push(sheet::PER_ENGINE_CORE, 3, whole(&cell));
     }
     Some(table)
@@ -78,7 +79,7 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
     fn times(&self) -> String {
         let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
-        let Some(shown) = ratio.map(Shown::of) else { return "-".to_owned() };
+        let Some(shown) = ratio.map(Shown::from_figure) else { return "-".to_owned() };
         match shown.digits() {
             Some(_) => format!("{} of {}", shown.cell(), scaling.places),
             None => shown.cell(),
@@ -111,8 +112,9 @@ pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
     };
     let mut table = TextTable::default();
     let cells = |cell: &dyn Fn(&PlaceRow) -> String| rows.iter().map(|row| cell(row)).collect::<Vec<_>>();
-    let figure =
-        |figure: Option<&MeasuredFigure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    let figure = |figure: Option<&MeasuredFigure>| {
+        figure.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(one).cell())
+    };
     table.push("place", 0, cells(&|row| row.place.clone()));
     table.push("IOPS", 0, cells(&|row| figure(Some(&row.iops))));
     table.push("throughput", 3, cells(&|row| figure(Some(&row.bytes_per_s))));
@@ -148,7 +150,7 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = Str
 fn scaled(scaling: &Scaling) -> String {
     let Scaling { against, places, .. } = scaling;
     let caution = scaling.caution.as_deref();
-    match (Shown::of(&scaling.ratio).digits(), share(&scaling.efficiency).digits()) {
+    match (Shown::from_figure(&scaling.ratio).digits(), share(&scaling.efficiency).digits()) {
         (Some(ratio), Some(of)) => format!(
             "{} times the rate of {against} in {places} times as many places: {} of linear{}",
             ratio.words(),

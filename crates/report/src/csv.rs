@@ -50,7 +50,7 @@ struct MetricParts {
 }
 
 impl MetricParts {
-    fn of(kind: &'static str, quantity: &str) -> MetricParts {
+    fn for_quantity(kind: &'static str, quantity: &str) -> MetricParts {
         MetricParts { kind, quantity: quantity.to_owned(), ..MetricParts::default() }
     }
 
@@ -62,12 +62,12 @@ impl MetricParts {
         };
         let is_percentile = rest.strip_prefix('p').is_some_and(|rest| rest.parse::<f64>().is_ok());
         match rest == "mean" || is_percentile {
-            true => MetricParts::of(kind, "latency").statistic(rest).way(way),
-            false => MetricParts::of(kind, rest).way(way),
+            true => MetricParts::for_quantity(kind, "latency").statistic(rest).with_direction(way),
+            false => MetricParts::for_quantity(kind, rest).with_direction(way),
         }
     }
 
-    fn way(self, direction: &str) -> MetricParts {
+    fn with_direction(self, direction: &str) -> MetricParts {
         MetricParts { direction: direction.to_owned(), ..self }
     }
 
@@ -156,7 +156,7 @@ impl CsvLines<'_> {
         let metric = format!("{direction} ratio for all points at once {}", cost.quantity);
         let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
         let rate = if cost.quantity == "durable" { "durable rate" } else { "rate" };
-        let parts = MetricParts::of("ratio", rate).way(direction).scope(AT_ONCE);
+        let parts = MetricParts::for_quantity("ratio", rate).with_direction(direction).scope(AT_ONCE);
         self.parted([workload, &stack.stack, "", metric.trim()], parts, &figure, stack.emulated.as_deref());
     }
 
@@ -168,7 +168,8 @@ impl CsvLines<'_> {
         }
         for one in &workload.slo {
             let share = noted(&one.share, Some(one.verdict.word().to_owned()));
-            let parts = MetricParts::of("value", "share of I/Os").scope(&format!("slo {}", one.level));
+            let parts =
+                MetricParts::for_quantity("value", "share of I/Os").scope(&format!("slo {}", one.level));
             let metric = format!("share of I/Os beyond {}", one.level);
             self.parted([name, &one.stack, "", &metric], parts, &share, None);
         }
@@ -180,11 +181,11 @@ impl CsvLines<'_> {
             };
             let figure = if workload.rate_unit == "B/s" { "throughput" } else { "iops" };
             let durable = if one.of_write == Some(Quantity::Durable) { "durable " } else { "" };
-            let parts = MetricParts::of("ratio", &format!("{durable}{figure}"));
+            let parts = MetricParts::for_quantity("ratio", &format!("{durable}{figure}"));
             let directions =
                 one.directions.iter().map(|it| (&it.rate, it.direction, "reads and writes apart"));
             for (rate, way, family) in std::iter::once((&one.rate, "", "comparisons")).chain(directions) {
-                let parts = parts.clone().way(way);
+                let parts = parts.clone().with_direction(way);
                 let metric = format!("ratio of {}", rate.quantity);
                 let masked = one.masked.as_ref().map(|masked| masked.words.clone());
                 let with_reserve = noted(&rate.ratio, masked.or_else(|| withheld(&rate.verdict)));
@@ -199,15 +200,18 @@ impl CsvLines<'_> {
             let latencies = one.latency_ratios.iter().filter(|_| is_first);
             for (direction, q, ratio) in latencies {
                 let name = percentile_name(*q);
-                let parts = MetricParts::of("ratio", "latency").way(direction).statistic(&name);
+                let parts =
+                    MetricParts::for_quantity("ratio", "latency").with_direction(direction).statistic(&name);
                 add(&format!("ratio of {direction} latency {name}"), parts, ratio);
             }
             for tail in one.tails.iter().filter(|_| is_first) {
                 let (way, name) = (tail.direction, percentile_name(tail.quantile));
-                let parts = MetricParts::of("value", "share of I/Os").way(way).statistic(&name);
+                let parts =
+                    MetricParts::for_quantity("value", "share of I/Os").with_direction(way).statistic(&name);
                 let metric = format!("share of {way}s beyond {against}'s {name}");
                 add(&metric, parts, &tail.share);
-                let parts = MetricParts::of("added", "latency").way(way).statistic(&name);
+                let parts =
+                    MetricParts::for_quantity("added", "latency").with_direction(way).statistic(&name);
                 add(&format!("added {way} latency {name}"), parts, &tail.added);
             }
         }
@@ -228,7 +232,7 @@ impl CsvLines<'_> {
     fn crowd(&mut self, workload: &str, one: &Crowd) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, way: &str, metric: &str, figure: &MeasuredFigure| {
-            let parts = MetricParts::of("value", metric).way(way);
+            let parts = MetricParts::for_quantity("value", metric).with_direction(way);
             let of = if way.is_empty() { String::new() } else { format!(", {way}s") };
             let metric = format!("{metric}{of}");
             self.parted([workload, &one.stack, against, &metric], parts, figure, emulated);
@@ -275,10 +279,10 @@ impl CsvLines<'_> {
         let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
         let with_note = |figure: &MeasuredFigure| match note.as_str() {
             "" => figure.clone(),
-            note => told(&noted(figure, Some(note.to_owned())), note),
+            note => with_note(&noted(figure, Some(note.to_owned())), note),
         };
         let mut add = |way: &str, metric: &str, figure: &MeasuredFigure| {
-            let parts = MetricParts::of("value", metric).way(way).scope(one.by.word());
+            let parts = MetricParts::for_quantity("value", metric).with_direction(way).scope(one.by.word());
             let of = if way.is_empty() { String::new() } else { format!(" of {way}s alone") };
             let metric = format!("{metric}{of}, {}", one.by.word());
             let about = [workload, &one.stack, one.by.against(), &metric];
@@ -358,9 +362,9 @@ impl CsvLines<'_> {
                 .rounded
                 .filter(|[low, high]| low < high)
                 .map(|[low, high]| format!("printed as {low} to {high}"));
-            let figure = note.map_or_else(|| one.figure.clone(), |note| told(&one.figure, &note));
+            let figure = note.map_or_else(|| one.figure.clone(), |note| with_note(&one.figure, &note));
             let (quantity, statistic) = metric.split_once(' ').unwrap_or((metric, ""));
-            let parts = MetricParts::of("value", quantity).statistic(statistic);
+            let parts = MetricParts::for_quantity("value", quantity).statistic(statistic);
             self.parted([subject, &row.system, "", metric], parts, &figure, None);
         };
         add("iops", &row.iops);
@@ -371,7 +375,7 @@ impl CsvLines<'_> {
                 if word.is_empty() || one.least_ns < one.most_ns {
                     let figure = MeasuredFigure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
                     let statistic = format!("p{}{word}", one.percent);
-                    let parts = MetricParts::of("value", "latency").statistic(&statistic);
+                    let parts = MetricParts::for_quantity("value", "latency").statistic(&statistic);
                     let metric = format!("latency {statistic}");
                     self.parted([subject, &row.system, "", &metric], parts, &figure, None);
                 }
@@ -384,7 +388,7 @@ impl CsvLines<'_> {
         let metric = format!("ratio of {}", one.quantity);
         self.parted(
             [subject, system, &one.against, &metric],
-            MetricParts::of("ratio", &one.quantity.to_string()),
+            MetricParts::for_quantity("ratio", &one.quantity.to_string()),
             &noted(&one.ratio, withheld(&one.verdict)),
             None,
         );
@@ -469,10 +473,11 @@ impl CsvLines<'_> {
         let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
             self.parted([workload, &one.stack, &one.against, metric], parts, figure, one.emulated.as_deref());
         };
-        let latency = MetricParts::of("", "latency").statistic("mean").scope(MATCHED);
+        let latency = MetricParts::for_quantity("", "latency").statistic("mean").scope(MATCHED);
         let directions = one.directions.iter();
-        let directions = directions.map(|it| (&it.latency, latency.clone().way(it.direction)));
-        let whole = [(&one.latency, latency.clone()), (&one.cpu, MetricParts::of("", "cpu per io"))];
+        let directions = directions.map(|it| (&it.latency, latency.clone().with_direction(it.direction)));
+        let whole =
+            [(&one.latency, latency.clone()), (&one.cpu, MetricParts::for_quantity("", "cpu per io"))];
         for (charge, parts) in whole.into_iter().chain(directions) {
             let reason = charge.verdict.reason().map(|reason| format!("unresolved: {reason}"));
             let both = [("ratio", "ratio of", &charge.ratio), ("added", "added:", &charge.difference)];
@@ -483,7 +488,10 @@ impl CsvLines<'_> {
         }
         for (direction, q, ratio) in &one.percentiles {
             let name = percentile_name(*q);
-            let parts = MetricParts::of("ratio", "latency").way(direction).statistic(&name).scope(MATCHED);
+            let parts = MetricParts::for_quantity("ratio", "latency")
+                .with_direction(direction)
+                .statistic(&name)
+                .scope(MATCHED);
             add(&format!("ratio of {direction} latency {name} at the matched rate"), parts, ratio);
         }
     }
@@ -501,7 +509,7 @@ impl CsvLines<'_> {
                     row.emulated.as_deref(),
                 );
             };
-            add("iops", MetricParts::of("value", "iops"), &row.iops);
+            add("iops", MetricParts::for_quantity("value", "iops"), &row.iops);
             latencies(&row.latency, &mut add);
             times("service time", row.service.as_ref(), &mut add);
         }
@@ -513,18 +521,24 @@ impl CsvLines<'_> {
                 let about = [workload, &line.layer, &line.on, metric];
                 self.parted(about, parts.scope("bill"), figure, line.emulated.as_deref());
             };
-            let [rate, latency] =
-                [MetricParts::of("ratio", "rate"), MetricParts::of("added", "latency").statistic("mean")];
+            let [rate, latency] = [
+                MetricParts::for_quantity("ratio", "rate"),
+                MetricParts::for_quantity("added", "latency").statistic("mean"),
+            ];
             add("bill ratio", rate.clone(), &noted(&line.ratio, reserve(line)));
-            add("bill of baseline", MetricParts::of("of_baseline", "rate"), &line.of_baseline);
+            add("bill of baseline", MetricParts::for_quantity("of_baseline", "rate"), &line.of_baseline);
             add("bill added latency", latency.clone(), &line.added_latency);
             for one in &line.directions {
                 let way = one.direction;
                 let ratio = noted(&one.ratio, reserve(line));
-                add(&format!("bill ratio of {way}s"), rate.clone().way(way), &ratio);
-                add(&format!("bill added {way} latency"), latency.clone().way(way), &one.added_latency);
+                add(&format!("bill ratio of {way}s"), rate.clone().with_direction(way), &ratio);
+                add(
+                    &format!("bill added {way} latency"),
+                    latency.clone().with_direction(way),
+                    &one.added_latency,
+                );
             }
-            add("bill added cpu per io", MetricParts::of("added", "cpu per io"), &line.added_cpu);
+            add("bill added cpu per io", MetricParts::for_quantity("added", "cpu per io"), &line.added_cpu);
         }
     }
 
@@ -538,7 +552,9 @@ impl CsvLines<'_> {
             ("durable throughput", row.durable_bytes_per_s.as_ref()),
         ];
         for (metric, figure) in whole {
-            figure.into_iter().for_each(|figure| add(metric, MetricParts::of("value", metric), figure));
+            figure
+                .into_iter()
+                .for_each(|figure| add(metric, MetricParts::for_quantity("value", metric), figure));
         }
         for one in &row.directions {
             let way = one.direction;
@@ -548,11 +564,15 @@ impl CsvLines<'_> {
                 ("durable throughput", one.durable_bytes_per_s.as_ref()),
             ];
             for (metric, figure) in all.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
-                add(&format!("{way} {metric}"), MetricParts::of("value", metric).way(way), figure);
+                add(
+                    &format!("{way} {metric}"),
+                    MetricParts::for_quantity("value", metric).with_direction(way),
+                    figure,
+                );
             }
         }
         latencies(&row.latency, &mut add);
-        let named = |metric: &str| MetricParts::of("value", metric);
+        let named = |metric: &str| MetricParts::for_quantity("value", metric);
         for (metric, figure) in
             [("cpu per io of host and guest", &row.cpu), ("cpu per io of the place", &row.cpu_place)]
         {
@@ -608,7 +628,7 @@ impl CsvLines<'_> {
             let parts = MetricParts::named(kind, &one.metric.to_string());
             self.parted([&one.workload, &one.stack, against, &metric], parts, figure, emulated);
         };
-        add("", "published", &told(&one.published, &format!("printed {}", one.printed)));
+        add("", "published", &with_note(&one.published, &format!("printed {}", one.printed)));
         add("", "beside published", &one.measured);
         let (Some(against), Some(ratio)) = (&one.against, &one.ratio) else { return };
         let rounding = ratio.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
@@ -616,14 +636,14 @@ impl CsvLines<'_> {
             Agreement::Unresolved { reason } => format!("unresolved: {reason}"),
             agreement => agreement.word().to_owned(),
         };
-        let published = told(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
+        let published = with_note(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
         add(against, "published ratio", &published);
         add(against, "beside published ratio", &ratio.measured);
     }
 
     /// `about`: workload, stack, against, metric, which is its quantity.
     fn figure(&mut self, about: [&str; 4], figure: &MeasuredFigure, emulated: Option<&str>) {
-        self.parted(about, MetricParts::of("value", about[3]), figure, emulated);
+        self.parted(about, MetricParts::for_quantity("value", about[3]), figure, emulated);
     }
 
     /// The same of a metric that is made of parts.
@@ -675,7 +695,7 @@ fn latencies(latencies: &[LatencyFigures], add: &mut Add) {
     for latency in latencies {
         let way = latency.direction;
         for (name, figure) in latency.figures() {
-            let parts = MetricParts::of("value", "latency").way(way).statistic(&name);
+            let parts = MetricParts::for_quantity("value", "latency").with_direction(way).statistic(&name);
             add(&format!("{way} latency {name}"), parts, figure);
         }
     }
@@ -684,7 +704,7 @@ fn latencies(latencies: &[LatencyFigures], add: &mut Add) {
 /// The same of what has no direction.
 fn times(name: &str, times: Option<&LatencyFigures>, add: &mut Add) {
     for (part, figure) in times.iter().flat_map(|times| times.figures()) {
-        add(&format!("{name} {part}"), MetricParts::of("value", name).statistic(&part), figure);
+        add(&format!("{name} {part}"), MetricParts::for_quantity("value", name).statistic(&part), figure);
     }
 }
 
@@ -697,7 +717,7 @@ fn noted(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
 }
 
 /// The same before the reason why it has no interval.
-fn told(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
+fn with_note(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
     match figure {
         MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => {
             let missing = format!("{note}; {missing}");

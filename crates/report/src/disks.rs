@@ -21,7 +21,7 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     table.push("disk of a guest", 0, disks.iter().map(|disk| disk.stack.clone()).collect());
     table.push("attach", 0, disks.iter().map(|disk| disk.attach.clone()).collect());
     if disks.iter().any(|disk| disk.qemu.contains_key("server")) {
-        table.push("served by", 1, disks.iter().map(|disk| told(&disk.qemu, "server")).collect());
+        table.push("served by", 1, disks.iter().map(|disk| setting_words(&disk.qemu, "server")).collect());
     }
     table.push("there", 3, disks.iter().map(|disk| disk.path.display().to_string()).collect());
     if disks.iter().any(|disk| disk.qemu.get("format").is_some_and(|format| format != "raw")) {
@@ -30,14 +30,14 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     for (head, rank, option) in
         [("direct", 0, "cache.direct"), ("no-flush", 1, "cache.no-flush"), ("write-cache", 2, "write-cache")]
     {
-        table.push(head, rank, disks.iter().map(|disk| told(&disk.qemu, option)).collect());
+        table.push(head, rank, disks.iter().map(|disk| setting_words(&disk.qemu, option)).collect());
     }
     table.push("guest sees", 0, disks.iter().map(|disk| seen(&disk.guest)).collect());
     let queues = |disk: &&GuestDisk| {
-        format!("{} / {}", told(&disk.qemu, "num-queues"), told(&disk.guest, "num-queues"))
+        format!("{} / {}", setting_words(&disk.qemu, "num-queues"), setting_words(&disk.guest, "num-queues"))
     };
     table.push("queues", 0, disks.iter().map(queues).collect());
-    table.push("scheduler", 2, disks.iter().map(|disk| told(&disk.guest, "scheduler")).collect());
+    table.push("scheduler", 2, disks.iter().map(|disk| setting_words(&disk.guest, "scheduler")).collect());
     Some(table)
 }
 
@@ -51,7 +51,7 @@ pub(super) const LAYERS: &str = "Layers, as read back before measuring";
 
 /// `qcow2, 2 below`: of a chain also how many images lie under the top one.
 fn format(disk: &&GuestDisk) -> String {
-    let format = told(&disk.qemu, "format");
+    let format = setting_words(&disk.qemu, "format");
     match disk.qemu.get("backing").map(String::as_str) {
         None | Some("0") => format,
         Some(below) => format!("{format}, {below} below"),
@@ -60,13 +60,13 @@ fn format(disk: &&GuestDisk) -> String {
 
 /// The guest's word for the cache of a disk that it cannot write means nothing: virtio-scsi says another than virtio-blk.
 fn seen(guest: &BTreeMap<String, String>) -> String {
-    match told(guest, "read-only").as_str() {
+    match setting_words(guest, "read-only").as_str() {
         "on" => "read only".to_owned(),
-        _ => told(guest, "write-cache"),
+        _ => setting_words(guest, "write-cache"),
     }
 }
 
-fn told(settings: &BTreeMap<String, String>, option: &str) -> String {
+fn setting_words(settings: &BTreeMap<String, String>, option: &str) -> String {
     settings.get(option).cloned().unwrap_or_else(|| "-".to_owned())
 }
 

@@ -45,7 +45,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
         table.push("published", 1, whole(&|one| of(one.published.as_ref())));
     }
     table.push("drives", 3, whole(&|one| one.drives.to_string()));
-    table.push("could", 1, cells(&|line| Shown::of(line.could()).cell()));
+    table.push("could", 1, cells(&|line| Shown::from_figure(line.could()).cell()));
     if workload.efficiency.iter().any(|one| one.of_all.is_some()) {
         table.push("of all", 4, cells(&|line| of(line.of_all())));
     }

@@ -26,13 +26,13 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     if rows.iter().all(|row| row.generator.user_share.is_none()) {
         return None;
     }
-    let mut table = TextTable::of("load generator");
+    let mut table = TextTable::named_table("load generator");
     let cells = |cell: &dyn Fn(&GeneratorReport) -> String| {
         rows.iter().map(|row: &StackRow| cell(&row.generator)).collect::<Vec<_>>()
     };
     table.push("generator", 0, rows.iter().map(marked).collect());
-    table.push("own/IO", 0, cells(&|one| Shown::of(&one.cpu_user).cell()));
-    table.push("kernel/IO", 3, cells(&|one| Shown::of(&one.cpu_kernel).cell()));
+    table.push("own/IO", 0, cells(&|one| Shown::from_figure(&one.cpu_user).cell()));
+    table.push("kernel/IO", 3, cells(&|one| Shown::from_figure(&one.cpu_kernel).cell()));
     table.push("own code", 1, cells(&|one| percent(one.user_share)));
     table.push("kernel", 4, cells(&|one| percent(one.kernel_share)));
     if rows.iter().any(|row| row.generator.reap_gap.is_some()) {
@@ -40,7 +40,9 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
             &iotax_analysis::findings::LatencyFigures,
         ) -> &iotax_analysis::findings::MeasuredFigure| {
             cells(&|one| {
-                one.reap_gap.as_ref().map_or_else(|| "-".to_owned(), |gap| Shown::of(pick(gap)).cell())
+                one.reap_gap
+                    .as_ref()
+                    .map_or_else(|| "-".to_owned(), |gap| Shown::from_figure(pick(gap)).cell())
             })
         };
         table.push("looks p50", 5, looks(|gap| &gap.p50));

@@ -45,15 +45,15 @@ fn of_load(one: &ImportedWorkload) -> ImportedSection {
     ];
     for (at, (head, rank, pick)) in columns.into_iter().enumerate() {
         if one.rows.iter().any(|row| matches!(pick(row).figure, MeasuredFigure::Known { .. })) {
-            table.push(head, rank, cells(&|row| Shown::of(&pick(row).figure).cell()));
+            table.push(head, rank, cells(&|row| Shown::from_figure(&pick(row).figure).cell()));
         }
         if at == 0 && one.rows.iter().any(|row| row.comparison.is_some()) {
             table.push("of base", 1, cells(&|row| ratio(row.comparison.as_ref())));
         }
     }
     for (percent, rank) in SHOWN.into_iter().zip([2, 2, 5]) {
-        if one.rows.iter().any(|row| at(row, percent).is_some()) {
-            table.push(&format!("p{percent}"), rank, cells(&|row| percentile(at(row, percent))));
+        if one.rows.iter().any(|row| find_percentile(row, percent).is_some()) {
+            table.push(&format!("p{percent}"), rank, cells(&|row| percentile(find_percentile(row, percent))));
         }
     }
     table.push("runs", 6, cells(&|row| row.runs.to_string()));
@@ -84,7 +84,7 @@ fn value(row: &OtherRow) -> String {
         Some([low, high]) => {
             let interval = iotax_analysis::findings::Interval::between(low, high);
             let figure = MeasuredFigure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
-            Shown::of(&figure).cell()
+            Shown::from_figure(&figure).cell()
         }
     }
 }
@@ -114,14 +114,15 @@ fn ratio(comparison: Option<&ImportedComparison>) -> String {
     comparison.map_or_else(String::new, |one| format!("{}{}", share(&one.ratio).cell(), mark(one)))
 }
 
-fn at(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentile> {
+fn find_percentile(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentile> {
     row.percentiles.iter().find(|one| (one.percent - percent).abs() < 1e-9)
 }
 
 /// One value, or from the least of the runs to the most: percentiles of several runs are not averaged.
 fn percentile(one: Option<&ImportedPercentile>) -> String {
     let Some(one) = one else { return "-".to_owned() };
-    let shown = |ns: f64| Shown::of(&MeasuredFigure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell();
+    let shown =
+        |ns: f64| Shown::from_figure(&MeasuredFigure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell();
     let bare = |ns: f64| shown(ns).replace(" ?", "");
     match one.least_ns == one.most_ns {
         true if one.most_ns == 0.0 => "0".to_owned(),

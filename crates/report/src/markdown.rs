@@ -45,10 +45,10 @@ fn render_one(findings: &Findings) -> String {
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
     out += &trials(findings);
     out += &of_others(findings);
-    out += &beside(findings);
+    out += &published_section(findings);
     out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings).collect());
     out += &list(sheet::TRAFFIC, sheet::traffic(findings).collect());
-    let warnings = findings.warnings.iter().map(|one| one.said());
+    let warnings = findings.warnings.iter().map(|one| one.to_sentence());
     out += &list("Warnings", warnings.collect());
     out += &list("Not excluded", findings.not_excluded.clone());
     out += "## Run\n\n";
@@ -214,7 +214,7 @@ fn bill(title: &str, bill: &Bill) -> String {
 }
 
 /// What was published beside what was measured.
-fn beside(findings: &Findings) -> String {
+fn published_section(findings: &Findings) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found));
     for (title, table) in published::tables(findings) {

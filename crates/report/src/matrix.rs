@@ -23,8 +23,8 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let is_apart = |first: &&&WorkloadFindings| first.rows.len() > 1 && first.bill.is_none();
     let first = workloads.first().filter(|_| workloads.len() > 1).filter(is_apart)?;
     let lines: Vec<MatrixLine> =
-        first.rows.iter().enumerate().flat_map(|(at, row)| MatrixLine::of(at, row)).collect();
-    let loads: Vec<MatrixLoad> = workloads.iter().copied().flat_map(MatrixLoad::of).collect();
+        first.rows.iter().enumerate().flat_map(|(at, row)| MatrixLine::all_of_row(at, row)).collect();
+    let loads: Vec<MatrixLoad> = workloads.iter().copied().flat_map(MatrixLoad::all_of_workload).collect();
     let mut table = TextTable::default();
     if loads.len() > MOST_COLUMNS && loads.len() > lines.len() {
         table.push("load", 0, loads.iter().map(MatrixLoad::row).collect());
@@ -57,7 +57,7 @@ pub(super) struct MatrixLoad<'a> {
 
 impl<'a> MatrixLoad<'a> {
     /// The whole, then its directions.
-    pub(super) fn of(workload: &'a WorkloadFindings) -> Vec<MatrixLoad<'a>> {
+    pub(super) fn all_of_workload(workload: &'a WorkloadFindings) -> Vec<MatrixLoad<'a>> {
         let ways = workload.rows.iter().find(|row| !row.directions.is_empty());
         let ways = ways.iter().flat_map(|row| &row.directions).map(|one| Some(one.direction));
         std::iter::once(None).chain(ways).map(|way| MatrixLoad { workload, way }).collect()
@@ -138,7 +138,7 @@ fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a St
 
 /// The rate of a row, with what it must not be read without.
 fn cell_of(workload: &WorkloadFindings, row: &StackRow) -> String {
-    Shown::of(sheet::rate(workload, row)).cell() + &probes::loss(row)
+    Shown::from_figure(sheet::rate(workload, row)).cell() + &probes::loss(row)
 }
 
 /// A line of the table.
@@ -149,7 +149,7 @@ struct MatrixLine {
 }
 
 impl MatrixLine {
-    fn of(stack: usize, row: &StackRow) -> Vec<MatrixLine> {
+    fn all_of_row(stack: usize, row: &StackRow) -> Vec<MatrixLine> {
         let value = MatrixLine { name: sheet::named(row), stack, is_share: false };
         let share = MatrixLine { name: "  of the baseline".to_owned(), stack, is_share: true };
         if row.baseline { vec![value] } else { vec![value, share] }
@@ -161,7 +161,8 @@ impl MatrixLine {
         if !self.is_share {
             let Some(way) = way else { return cell_of(workload, row) };
             let direction = row.directions.iter().find(|one| one.direction == way);
-            return direction.map_or_else(none, |one| Shown::of(sheet::rate_of(workload, one)).cell());
+            return direction
+                .map_or_else(none, |one| Shown::from_figure(sheet::rate_of(workload, one)).cell());
         }
         let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else { return none() };
         one.rate_of(way).map_or_else(none, |it| share(&it.at_once()).judged(it.verdict.is_resolved()))

@@ -23,8 +23,8 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    pub(super) fn of(figure: &MeasuredFigure) -> Shown {
-        Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure)))
+    pub(super) fn from_figure(figure: &MeasuredFigure) -> Shown {
+        Shown::by(figure, |value| Digits::for_value(value, figure.bounds(), unit_of(figure)))
     }
 
     fn by(figure: &MeasuredFigure, digits: impl FnOnce(f64) -> Digits) -> Shown {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn cells() {
-        let cell = |value, half, unit| Shown::of(&figure(value, half, unit)).cell();
+        let cell = |value, half, unit| Shown::from_figure(&figure(value, half, unit)).cell();
         assert_eq!(cell(71_234.0, 412.0, "1/s"), "71.23k +- 0.42k");
         assert_eq!(cell(812.0, 31.0, "1/s"), "812 +- 31");
         assert_eq!(cell(2_345_678.0, 12_345.0, "1/s"), "2.346M +- 0.013M");
@@ -108,12 +108,12 @@ mod tests {
         assert_eq!(cell(1_234_567.0, 60_000.0, "ns"), "1.235 +- 0.060 ms");
         assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");
         assert_eq!(cell(0.93881, 0.0078, "1"), "0.9388 +- 0.0078");
-        assert_eq!(Shown::of(&figure(200_000.0, 50_000.0, "ns")).judged(false), "200 +- 50 us !");
+        assert_eq!(Shown::from_figure(&figure(200_000.0, 50_000.0, "ns")).judged(false), "200 +- 50 us !");
         let lopsided = Interval::between(80_000.0, 190_000.0);
         let skewed = figure(91_234.0, 0.0, "ns").with_interval(Some(&lopsided));
-        assert_eq!(Shown::of(&skewed).cell(), "91 (80 to 190) us");
-        assert_eq!(Shown::of(&MeasuredFigure::missing("why")).cell(), "-");
-        assert_eq!(Shown::of(&MeasuredFigure::Failed { reason: "why".into() }).cell(), "failed");
+        assert_eq!(Shown::from_figure(&skewed).cell(), "91 (80 to 190) us");
+        assert_eq!(Shown::from_figure(&MeasuredFigure::missing("why")).cell(), "-");
+        assert_eq!(Shown::from_figure(&MeasuredFigure::Failed { reason: "why".into() }).cell(), "failed");
     }
 
     #[test]

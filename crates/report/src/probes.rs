@@ -39,13 +39,13 @@ pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = Prob
 
 /// A row a stack; `None` where no tool ran.
 fn runs(workload: &WorkloadFindings) -> Option<TextTable> {
-    let mut table = TextTable::of("runs of the tool");
+    let mut table = TextTable::named_table("runs of the tool");
     let cells = |cell: &dyn Fn(&ToolRuns) -> String| {
         workload.rows.iter().map(|row| row.runs.as_ref().map_or_else(|| "-".to_owned(), cell)).collect()
     };
     let figure = |of: fn(&ToolRuns) -> f64| {
         cells(&|one| {
-            let Digits { value, unit, .. } = Digits::of(of(one), None, one.unit);
+            let Digits { value, unit, .. } = Digits::for_value(of(one), None, one.unit);
             format!("{value} {unit}").trim_end().to_owned()
         })
     };
@@ -62,7 +62,7 @@ type OfNetwork = for<'a> fn(&'a StackRow, &'a NetworkRow) -> Option<&'a Measured
 
 /// A row a stack; `None` where no network was measured.
 fn network(workload: &WorkloadFindings) -> Option<TextTable> {
-    let mut table = TextTable::of("network");
+    let mut table = TextTable::named_table("network");
     table.push("network", 0, workload.rows.iter().map(marked).collect());
     let mut add = |head: &str, rank: u8, shown: fn(&MeasuredFigure) -> Shown, of: OfNetwork| {
         let figures = workload.rows.iter().map(|row| of(row, row.network.as_ref()?));
@@ -70,11 +70,11 @@ fn network(workload: &WorkloadFindings) -> Option<TextTable> {
             |figure: Option<&MeasuredFigure>| figure.map_or_else(|| "-".to_owned(), |one| shown(one).cell());
         table.push_known(head, rank, figures.map(cell).collect());
     };
-    add("sent/s", 1, Shown::of, |_, one| one.sent.as_ref());
-    add("arrived/s", 1, Shown::of, |row, one| one.sent.as_ref().map(|_| &row.iops));
+    add("sent/s", 1, Shown::from_figure, |_, one| one.sent.as_ref());
+    add("arrived/s", 1, Shown::from_figure, |row, one| one.sent.as_ref().map(|_| &row.iops));
     add("lost", 0, share, |_, one| one.lost.as_ref());
-    add("sent again/GiB", 2, Shown::of, |_, one| one.sent_again_per_gib.as_ref());
-    add("CPU/KiB here", 1, Shown::of, |_, one| one.cpu_here_per_kib.as_ref());
-    add("CPU/KiB there", 1, Shown::of, |_, one| one.cpu_there_per_kib.as_ref());
+    add("sent again/GiB", 2, Shown::from_figure, |_, one| one.sent_again_per_gib.as_ref());
+    add("CPU/KiB here", 1, Shown::from_figure, |_, one| one.cpu_here_per_kib.as_ref());
+    add("CPU/KiB there", 1, Shown::from_figure, |_, one| one.cpu_there_per_kib.as_ref());
     (table.columns.len() > 1).then_some(table)
 }

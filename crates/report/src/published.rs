@@ -44,7 +44,7 @@ fn table(rows: &[&PublishedFinding]) -> TextTable {
         table.push("verdict", 0, cells(&|one| one.agreement.word().to_owned()));
     }
     table.push("published", 2, rows.iter().map(|one| printed(one)).collect());
-    table.push("measured", 3, rows.iter().map(|one| Shown::of(&one.measured).cell()).collect());
+    table.push("measured", 3, rows.iter().map(|one| Shown::from_figure(&one.measured).cell()).collect());
     table
 }
 

@@ -30,7 +30,8 @@ fn title(asked: &RatioTable) -> String {
 }
 
 fn table(asked: &RatioTable) -> TextTable {
-    let lines: Vec<RatioLine> = asked.rows.iter().flat_map(|row| RatioLine::of(asked, row)).collect();
+    let lines: Vec<RatioLine> =
+        asked.rows.iter().flat_map(|row| RatioLine::all_of_table(asked, row)).collect();
     let mut table = TextTable::default();
     table.push("load", 0, lines.iter().map(|line| line.name.clone()).collect());
     for (at, column) in asked.columns.iter().enumerate() {
@@ -60,7 +61,7 @@ struct RatioLine<'a> {
 }
 
 impl<'a> RatioLine<'a> {
-    fn of(asked: &RatioTable, row: &'a RatioRow) -> Vec<RatioLine<'a>> {
+    fn all_of_table(asked: &RatioTable, row: &'a RatioRow) -> Vec<RatioLine<'a>> {
         let line = |name: String, what| RatioLine { name, row, what };
         // Reads and writes of a mix are below its whole.
         let (name, below) = match row.direction {
@@ -80,7 +81,7 @@ impl<'a> RatioLine<'a> {
         let cell = &self.row.cells[at];
         let absent = || "-".to_owned();
         match self.what {
-            RatioContent::Value => Shown::of(&cell.value).cell(),
+            RatioContent::Value => Shown::from_figure(&cell.value).cell(),
             RatioContent::Share | RatioContent::Published if is_base => "100 %".to_owned(),
             RatioContent::Share => {
                 cell.share.as_ref().map_or_else(absent, |ratio| share(ratio).judged(cell.is_resolved()))

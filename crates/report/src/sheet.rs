@@ -136,12 +136,13 @@ pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
 
 /// Rates, latencies (of a load of one direction), CPU time of each stack.
 pub(super) fn stacks(workload: &WorkloadFindings) -> TextTable {
-    let mut table = TextTable::of("stacks");
+    let mut table = TextTable::named_table("stacks");
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
     let probe = workload.probe.as_ref();
     for (head, rank) in stack_columns(workload.rows.iter(), probe, is_mix(workload)) {
         let cell = |row| {
-            stack_figure(row, probe, &head).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
+            stack_figure(row, probe, &head)
+                .map_or_else(|| "-".to_owned(), |figure| Shown::from_figure(figure).cell())
         };
         let cells = workload.rows.iter().map(cell).collect();
         // The rate stays in any case: it is what the rows are about.
@@ -173,7 +174,7 @@ pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
         |(row, one): &(&StackRow, &TargetRow)| format!("{} on {} of {}", one.path, one.place, marked(row));
     let mut table = TextTable::default();
     table.push("disk", 0, all.iter().map(name).collect());
-    table.push("IOPS", 0, all.iter().map(|(_, one)| Shown::of(&one.iops).cell()).collect());
+    table.push("IOPS", 0, all.iter().map(|(_, one)| Shown::from_figure(&one.iops).cell()).collect());
     (!all.is_empty()).then_some(table)
 }
 
@@ -187,7 +188,7 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     if all.is_empty() {
         return None;
     }
-    let mut table = TextTable::of("reads and writes");
+    let mut table = TextTable::named_table("reads and writes");
     let mut add = |head: &str, rank: u8, cell: &dyn Fn(&StackRow, &DirectionRow) -> String| {
         let cells = all.iter().map(|(row, one)| cell(row, one)).collect();
         match rank {
@@ -195,8 +196,9 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
             _ => table.push_known(head, rank, cells),
         }
     };
-    let figure =
-        |figure: Option<&MeasuredFigure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    let figure = |figure: Option<&MeasuredFigure>| {
+        figure.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(one).cell())
+    };
     add("", 0, &|row, one| format!("{}s of {}", one.direction, marked(row)));
     add("IOPS", 0, &|_, one| figure(Some(&one.iops)));
     if let Some(first) = workload.comparisons.first() {
@@ -245,7 +247,7 @@ fn latency_table(
     for (head, rank) in latency_columns(latencies.iter().copied(), [0; 4]) {
         let cell = |row: &StackRow| {
             let figure = pick(row).and_then(|latency| latency.figure(&head));
-            figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
+            figure.map_or_else(|| "-".to_owned(), |figure| Shown::from_figure(figure).cell())
         };
         table.push_known(&head, rank, workload.rows.iter().map(cell).collect());
     }
@@ -257,7 +259,7 @@ pub(super) const LATENCY_CHANGES: &str = "Change of latency";
 
 /// Ratios of percentiles, a line a direction; `None` where there is not one.
 pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<TextTable> {
-    let mut table = TextTable::of("change of latency");
+    let mut table = TextTable::named_table("change of latency");
     let mut seen: Vec<&'a Comparison> = Vec::new();
     for one in comparisons {
         // Both quantities of a write share their latencies.
@@ -324,7 +326,7 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
     }
 
     fn added_cpu(&self) -> String {
-        self.direction.map_or_else(|| Shown::of(&self.whole.added_cpu).cell(), |_| "-".to_owned())
+        self.direction.map_or_else(|| Shown::from_figure(&self.whole.added_cpu).cell(), |_| "-".to_owned())
     }
 }
 
@@ -332,7 +334,7 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
 pub(super) fn bill(bill: &Bill) -> TextTable {
     let rows: Vec<BillRow> =
         bill_lines(bill).into_iter().flat_map(|one| BillRow::all(one, &one.directions)).collect();
-    let mut table = TextTable::of("bill");
+    let mut table = TextTable::named_table("bill");
     table.push("layer", 0, rows.iter().map(BillRow::name).collect());
     table.push("rate", 0, rows.iter().map(|row| change(row.ratio()).cell()).collect());
     let reserves: Vec<String> = rows.iter().map(|row| reserve(row.whole)).collect();
@@ -340,7 +342,7 @@ pub(super) fn bill(bill: &Bill) -> TextTable {
         table.push("", 1, reserves);
     }
     if rows.iter().any(|row| row.added_latency().value().is_some()) {
-        let cells = rows.iter().map(|row| Shown::of(row.added_latency()).cell());
+        let cells = rows.iter().map(|row| Shown::from_figure(row.added_latency()).cell());
         table.push("added latency", 2, cells.collect());
     }
     let points: Vec<String> = rows.iter().map(BillRow::points).collect();
@@ -420,7 +422,7 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
             about.add(reason.to_owned(), "rate".into(), " in the bill", &line.layer);
         }
     }
-    let said = about.said(workload.rows.len()).into_iter().chain(caught_up(workload));
+    let said = about.reason_sentences(workload.rows.len()).into_iter().chain(caught_up(workload));
     engines(workload).into_iter().chain(said).collect()
 }
 
@@ -465,9 +467,9 @@ impl<'a> Reasons<'a> {
         }
     }
 
-    fn said(&self, stacks: usize) -> Vec<String> {
+    fn reason_sentences(&self, stacks: usize) -> Vec<String> {
         let said = |(texts, subjects): &(Vec<String>, Vec<Subject>)| {
-            let about = subjects.iter().map(|one| one.said(stacks)).collect::<Vec<_>>().join("; ");
+            let about = subjects.iter().map(|one| one.subject_words(stacks)).collect::<Vec<_>>().join("; ");
             format!("{about}: {}", alike::merged(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
         };
         self.all.iter().map(said).collect()
@@ -491,7 +493,7 @@ impl<'a> Subject<'a> {
     }
 
     /// `p99.9 of file, loop under the same load`, of so many stacks in all.
-    fn said(&self, stacks: usize) -> String {
+    fn subject_words(&self, stacks: usize) -> String {
         let of = if self.figures.is_empty() { "" } else { " of " };
         let names = of_stacks(&self.stacks, stacks);
         format!("{}{of}{names}{}", self.figures, self.when)

@@ -50,11 +50,11 @@ pub(super) const LEGEND: &str = "Power is throughput over mean latency; the knee
 pub(super) fn name(sweep: &SweepFindings, curve: &Curve, stack: &StackCurve) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
     let emulated = if stack.emulated.is_some() { " ~" } else { "" };
-    format!("{}{baseline}{emulated}{}", stack.stack, at(sweep, curve))
+    format!("{}{baseline}{emulated}{}", stack.stack, curve_words(sweep, curve))
 }
 
 /// ` at bs 64k` of a grid.
-pub(super) fn at(sweep: &SweepFindings, curve: &Curve) -> String {
+pub(super) fn curve_words(sweep: &SweepFindings, curve: &Curve) -> String {
     let word = sweep.curve_word.as_deref().unwrap_or_default();
     curve.at.as_ref().map(|at| format!(" at {word} {}", at.shown)).unwrap_or_default()
 }
@@ -111,8 +111,9 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
         _ => [(IOPS.0, iops, IOPS.2), (BYTES.0, 3, BYTES.2), LATENCY, POWER],
     };
     for (head, rank, pick) in columns {
-        let cell =
-            |line: &SweepLine| pick(line).map_or_else(|| "-".into(), |figure| Shown::of(figure).cell());
+        let cell = |line: &SweepLine| {
+            pick(line).map_or_else(|| "-".into(), |figure| Shown::from_figure(figure).cell())
+        };
         table.push(head, rank, cells(&cell));
     }
     table

@@ -80,7 +80,7 @@ impl LeftOut {
     }
 
     /// A sentence; `None` when all had room.
-    pub(super) fn said(&self, width: usize) -> Option<String> {
+    pub(super) fn to_sentence(&self, width: usize) -> Option<String> {
         let told = self.heads.iter().filter(|(_, heads)| !heads.is_empty());
         let told: Vec<String> =
             told.map(|(table, heads)| format!("{} ({table})", heads.join(", "))).collect();
@@ -97,7 +97,7 @@ impl LeftOut {
 
 impl TextTable {
     /// An empty one of that name.
-    pub(super) fn of(name: &'static str) -> TextTable {
+    pub(super) fn named_table(name: &'static str) -> TextTable {
         TextTable { name, columns: Vec::new() }
     }
 
@@ -363,13 +363,13 @@ mod tests {
         table.push("other", 1, vec!["z".repeat(10); 2]);
         let mut left_out = LeftOut::default();
         assert_eq!(table.text(80, &mut left_out).lines().next().unwrap().split_whitespace().count(), 5);
-        assert_eq!(left_out.said(80), None);
+        assert_eq!(left_out.to_sentence(80), None);
         let narrow = table.text(40, &mut left_out);
         assert_eq!(
             narrow,
             "  stack                 IOPS       major\n  a                        1  yyyyyyyyyy\n  long name of a stack     2  yyyyyyyyyy\n    that goes on ~\n"
         );
-        let said = left_out.said(40).unwrap();
+        let said = left_out.to_sentence(40).unwrap();
         assert!(said.starts_with("not shown at 40 columns: minor, other (stack); shown at "), "{said}");
     }
 
@@ -385,7 +385,11 @@ mod tests {
         let text = table.text(80, &mut left_out);
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
         assert!(["mean of reads", "p99 of reads", "mean of writes"].iter().all(|head| text.contains(head)));
-        assert!(left_out.said(80).unwrap().contains("p99.9 of writes (stack);"), "{:?}", left_out.said(80));
+        assert!(
+            left_out.to_sentence(80).unwrap().contains("p99.9 of writes (stack);"),
+            "{:?}",
+            left_out.to_sentence(80)
+        );
         assert_eq!(table.text(200, &mut left_out).lines().count(), 3, "in one where there is room");
     }
 

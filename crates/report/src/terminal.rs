@@ -43,7 +43,7 @@ fn render_one(findings: &Findings, page: &PageContext) -> String {
     }
     out += &trials(findings, width, &mut left_out);
     out += &of_others(findings, width, &mut left_out);
-    out += &beside(findings, width, &mut left_out);
+    out += &published_lines(findings, width, &mut left_out);
     let stacks = sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
     out += &list(sheet::STACKS, stacks, width);
     if let Some(table) = disks::table(findings) {
@@ -54,12 +54,12 @@ fn render_one(findings: &Findings, page: &PageContext) -> String {
         let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
         out += &format!("\n{}", wrapped(&legend, width, "  "));
     }
-    if let Some(said) = left_out.said(width) {
+    if let Some(said) = left_out.to_sentence(width) {
         out += &format!("\n{}", wrapped(&said, width, "  "));
     }
     out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings), width);
     out += &list(sheet::TRAFFIC, sheet::traffic(findings), width);
-    let warnings = findings.warnings.iter().map(|warning| warning.said());
+    let warnings = findings.warnings.iter().map(|warning| warning.to_sentence());
     out += &list("Warnings", warnings, width);
     out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);
     out
@@ -224,7 +224,7 @@ fn bill(title: &str, bill: &Bill, width: usize, left_out: &mut LeftOut) -> Strin
 }
 
 /// What was published beside what was measured.
-fn beside(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+fn published_lines(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found).into_iter(), width);
     for (title, table) in published::tables(findings) {

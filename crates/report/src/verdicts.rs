@@ -206,8 +206,8 @@ pub(super) fn table_of(
             .is_some_and(|other| std::ptr::eq(*other, one));
         all_charges.iter().copied().find(|charges| is_first && charges.stack == one.stack)
     };
-    let mut table = TextTable::of("comparison");
-    let lines: Vec<RateLine> = comparisons.iter().copied().flat_map(RateLine::of).collect();
+    let mut table = TextTable::named_table("comparison");
+    let lines: Vec<RateLine> = comparisons.iter().copied().flat_map(RateLine::all_of_comparison).collect();
     let name = |line: &RateLine| match line.direction {
         Some(direction) => format!("  {}s", direction.direction),
         None => name(line.one, named(line.one)),
@@ -224,7 +224,8 @@ pub(super) fn table_of(
         (name.as_str(), rank(name), pick)
     });
     let mean: PickCell = Box::new(mean_latency);
-    let added: PickCell = Box::new(|charges, way| cpu(Shown::of(&charges.cpu.difference), charges, way));
+    let added: PickCell =
+        Box::new(|charges, way| cpu(Shown::from_figure(&charges.cpu.difference), charges, way));
     let changed: PickCell = Box::new(|charges, way| cpu(change(&charges.cpu.ratio), charges, way));
     let picks = std::iter::once(("mean latency", 1, mean)).chain(percentiles);
     for (head, rank, pick) in picks.chain([("added CPU/IO", 1, added), ("CPU/IO", 6, changed)]) {
@@ -245,7 +246,7 @@ struct RateLine<'a> {
 }
 
 impl<'a> RateLine<'a> {
-    fn of(one: &'a Comparison) -> impl Iterator<Item = RateLine<'a>> {
+    fn all_of_comparison(one: &'a Comparison) -> impl Iterator<Item = RateLine<'a>> {
         let directions = one.directions.iter().map(Some);
         std::iter::once(None).chain(directions).map(move |direction| RateLine { one, direction })
     }
@@ -303,7 +304,7 @@ pub(super) fn matched_title(matched: &MatchedFindings) -> String {
 
 /// Latencies of each stack where all get the same load, of the first direction.
 pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
-    let mut table = TextTable::of("under the same load");
+    let mut table = TextTable::named_table("under the same load");
     let marked = |row: &MatchedRow| {
         let baseline = if row.baseline { " *" } else { "" };
         let emulated = if row.emulated.is_some() { " ~" } else { "" };
@@ -311,7 +312,7 @@ pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
         format!("{}{baseline}{emulated}{late}", row.stack)
     };
     table.push("stack", 0, matched.rows.iter().map(marked).collect());
-    table.push("IOPS", 1, matched.rows.iter().map(|row| Shown::of(&row.iops).cell()).collect());
+    table.push("IOPS", 1, matched.rows.iter().map(|row| Shown::from_figure(&row.iops).cell()).collect());
     let directions = matched.rows.iter().map(|row| row.latency.len()).max().unwrap_or(0);
     for at in 0..directions {
         let way = |row: &MatchedRow| row.latency.get(at).map(|latency| latency.direction);
@@ -321,14 +322,16 @@ pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
         for (head, rank) in sheet::latency_columns(latencies, [0, 3, 0, 1]) {
             let cell = |row: &MatchedRow| {
                 let figure = row.latency.get(at).and_then(|latency| latency.figure(&head));
-                figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
+                figure.map_or_else(|| "-".to_owned(), |figure| Shown::from_figure(figure).cell())
             };
             table.push_known(&format!("{head}{of}"), rank, matched.rows.iter().map(cell).collect());
         }
     }
     if matched.rows.iter().any(|row| row.service.is_some()) {
         let cell = |row: &MatchedRow| {
-            row.service.as_ref().map_or_else(|| "-".to_owned(), |service| Shown::of(&service.p99).cell())
+            row.service
+                .as_ref()
+                .map_or_else(|| "-".to_owned(), |service| Shown::from_figure(&service.p99).cell())
         };
         table.push("service p99", 4, matched.rows.iter().map(cell).collect());
     }

@@ -93,7 +93,7 @@ fn by_blocks(run: &SeriesRun, truth: f64, tally: &mut Tally) {
         let parts: Vec<&RoundPart> =
             rounds.flat_map(|round| &round.parts).filter(|part| part.stack == stack).collect();
         let sum = |of: fn(&RoundPart) -> f64| parts.iter().map(|part| of(part)).sum::<f64>();
-        SliceValue::Rate.of(sum(|part| part.amount), sum(|part| part.seconds))
+        SliceValue::Rate.of_totals(sum(|part| part.amount), sum(|part| part.seconds))
     };
     let visits = 0..run.rounds.last().map_or(0, |last| last.visit + 1);
     let pairs: Vec<(f64, f64)> = visits.map(|visit| (rate(visit, 0), rate(visit, 1))).collect();

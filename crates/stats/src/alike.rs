@@ -6,7 +6,7 @@ pub fn is_alike(one: &str, other: &str) -> bool {
     let (one, other) = (one.split(' '), other.split(' '));
     let same = |(one, other): (&str, &str)| {
         one == other
-            || matches!((Number::of(one), Number::of(other)), (Some(a), Some(b)) if a.is_in_place_of(&b))
+            || matches!((Number::parse_word(one), Number::parse_word(other)), (Some(a), Some(b)) if a.is_in_place_of(&b))
     };
     one.clone().count() == other.clone().count() && one.zip(other).all(same)
 }
@@ -35,7 +35,7 @@ pub fn grouped(texts: &[&str]) -> Vec<Vec<usize>> {
 }
 
 fn range(words: &[&str]) -> String {
-    let mut numbers: Vec<Number> = words.iter().filter_map(|word| Number::of(word)).collect();
+    let mut numbers: Vec<Number> = words.iter().filter_map(|word| Number::parse_word(word)).collect();
     numbers.sort_by(|a, b| a.value.total_cmp(&b.value));
     match (numbers.first(), numbers.last()) {
         (Some(least), Some(most)) => {
@@ -54,7 +54,7 @@ struct Number<'a> {
 }
 
 impl<'a> Number<'a> {
-    fn of(word: &'a str) -> Option<Number<'a>> {
+    fn parse_word(word: &'a str) -> Option<Number<'a>> {
         let from = word.find(|c: char| !"(".contains(c))?;
         let to = word.rfind(|c: char| !"),;:.".contains(c))? + 1;
         let digits = word.get(from..to)?;

@@ -159,7 +159,7 @@ pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
     let scaled: Vec<(f64, f64)> = course.iter().map(|(t, a)| (t / seconds, a / amount)).collect();
     let rate_unit = amount / seconds;
     let (knee, head) = best_knee(&scaled);
-    let tail = Tail::of(behind_knee(&scaled[knee + 1..]));
+    let tail = Tail::from_points(behind_knee(&scaled[knee + 1..]));
     let burst = tail.intercept.times(amount);
     let rate = tail.slope.times(rate_unit);
     let faster = head / tail.slope.value.max(f64::MIN_POSITIVE);
@@ -185,7 +185,7 @@ pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
             return Ok(CourseShape::Bucket(Bucket { rate, burst, peak, knee_s, tail_s: seconds - knee_s }));
         }
     }
-    let whole = Tail::of(&scaled);
+    let whole = Tail::from_points(&scaled);
     if whole.is_pinned() && whole.level <= VERY_LEVEL {
         return Ok(CourseShape::Cap { rate: whole.slope.times(rate_unit) });
     }
@@ -222,9 +222,10 @@ fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {
 /// burst + rate x t; tokens gather meanwhile, and when there is time again it comes back to that very line and stays on it. It is never
 /// above. What keeps to no line for long has a line above it too, and touches it at its ends only.
 fn under_a_line(course: &[(f64, f64)]) -> Option<Bucket> {
-    let found = edges(course).filter_map(|edge| Under::of(course, edge)).max_by_key(|found| found.on.len());
+    let found =
+        edges(course).filter_map(|edge| Under::below_edge(course, edge)).max_by_key(|found| found.on.len());
     let Under { from, on, line } = found?;
-    let tail = Tail::of(&on);
+    let tail = Tail::from_points(&on);
     let peak = from.1 / from.0;
     (line > 0.0 && peak >= FASTER * line).then_some(Bucket {
         rate: tail.slope,
@@ -263,7 +264,7 @@ struct Under {
 
 impl Under {
     /// That of an edge, moved to the points near it; `None`: it is no limiter's.
-    fn of(course: &[(f64, f64)], [from, to]: [(f64, f64); 2]) -> Option<Under> {
+    fn below_edge(course: &[(f64, f64)], [from, to]: [(f64, f64); 2]) -> Option<Under> {
         let span = &course[course.partition_point(|point| point.0 < from.0)..];
         if span.len() < LEAST_TAIL || 1.0 - from.0 < LONG {
             return None;
@@ -282,7 +283,7 @@ impl Under {
             if on.len() < LEAST_TAIL {
                 return None;
             }
-            let (slope, intercept, _) = Sums::of(&on).line();
+            let (slope, intercept, _) = Sums::from_points(&on).line();
             line = (slope, intercept);
         }
         let part = |point: &(f64, f64)| ((point.0 - from.0) / (1.0 - from.0) * PARTS as f64) as usize;
@@ -312,7 +313,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(points: &[(f64, f64)]) -> Sums {
+    fn from_points(points: &[(f64, f64)]) -> Sums {
         points.iter().fold(Sums::default(), |sums, point| sums.with(*point))
     }
 
@@ -379,7 +380,7 @@ fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
 /// Without the first points that are far off the line of the others: where the first line is ragged, the knee may be found a few
 /// points early.
 fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
-    let sums = Sums::of(points);
+    let sums = Sums::from_points(points);
     let (slope, intercept, _) = sums.line();
     let off = |(t, a): &(f64, f64)| (a - intercept - slope * t).abs();
     let mut all: Vec<f64> = points.iter().map(off).collect();
@@ -402,9 +403,9 @@ struct Tail {
 }
 
 impl Tail {
-    fn of(points: &[(f64, f64)]) -> Tail {
+    fn from_points(points: &[(f64, f64)]) -> Tail {
         let n = points.len() as f64;
-        let sums = Sums::of(points);
+        let sums = Sums::from_points(points);
         let (slope, intercept, _) = sums.line();
         let left: Vec<f64> = points.iter().map(|(t, a)| a - intercept - slope * t).collect();
         let square = left.iter().map(|left| left * left).sum::<f64>() / n;
@@ -439,7 +440,7 @@ impl Tail {
 fn parts(points: &[(f64, f64)]) -> (f64, f64) {
     let at = |part: usize| points.len() * part / PARTS;
     // By lines, since a stall at the end of a part would count twice.
-    let rates = (0..PARTS).map(|part| Sums::of(&points[at(part)..at(part + 1)]).line().0);
+    let rates = (0..PARTS).map(|part| Sums::from_points(&points[at(part)..at(part + 1)]).line().0);
     let rates: Vec<f64> = rates.collect();
     let mean = rates.iter().sum::<f64>() / PARTS as f64;
     let square = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (PARTS - 1) as f64;

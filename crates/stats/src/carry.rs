@@ -10,10 +10,11 @@ use super::student::Uncertain;
 const CONFIDENCE: f64 = 0.999;
 
 /// Of one stack over its rounds; `None` below 16 rounds in which it ran once after itself and once after another.
-pub fn of(rounds: &[Round], stack: usize, value: SliceValue) -> Option<CarryOver> {
+pub fn carry_over(rounds: &[Round], stack: usize, value: SliceValue) -> Option<CarryOver> {
     let contrasts = contrasts(rounds, stack, value);
     let centre = mean(&contrasts);
-    let spread = MeanSpread::of(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
+    let spread =
+        MeanSpread::from_residuals(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
     let found = Uncertain { value: centre, error: spread.standard_error(), freedom: spread.freedom };
     Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
 }
@@ -52,7 +53,9 @@ fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
 fn rate(part: &RoundPart, value: SliceValue) -> f64 {
     match value {
         SliceValue::Rate => part.amount / part.seconds,
-        SliceValue::Time => 1.0 / SliceValue::Time.of(part.amount, part.seconds).max(f64::MIN_POSITIVE),
+        SliceValue::Time => {
+            1.0 / SliceValue::Time.of_totals(part.amount, part.seconds).max(f64::MIN_POSITIVE)
+        }
     }
 }
 
@@ -95,21 +98,21 @@ mod tests {
             };
             measured(3, loss, 2).chunks(10).map(of_many).collect()
         };
-        let found = of(&series(0.06), 1, SliceValue::Rate).unwrap();
+        let found = carry_over(&series(0.06), 1, SliceValue::Rate).unwrap();
         assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03 && found.rounds == 20, "{found:?}");
-        assert!(!of(&series(0.0), 1, SliceValue::Rate).unwrap().exceeds(0.0));
+        assert!(!carry_over(&series(0.0), 1, SliceValue::Rate).unwrap().exceeds(0.0));
         let apart: Vec<Round> =
             series(0.06).into_iter().map(|round| Round { in_series: false, ..round }).collect();
-        assert_eq!(of(&apart, 1, SliceValue::Rate), None, "a doubled pattern says nothing");
+        assert_eq!(carry_over(&apart, 1, SliceValue::Rate), None, "a doubled pattern says nothing");
     }
 
     #[test]
     fn what_follows_another_is_told_from_what_follows_itself() {
         for stacks in [2, 3] {
             let rounds = measured(1, 0.06, stacks);
-            let found = of(&rounds, 1, SliceValue::Rate).unwrap();
+            let found = carry_over(&rounds, 1, SliceValue::Rate).unwrap();
             assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03, "{stacks}: {found:?}");
-            let baseline = of(&rounds, 0, SliceValue::Rate).unwrap();
+            let baseline = carry_over(&rounds, 0, SliceValue::Rate).unwrap();
             assert!(!baseline.exceeds(0.0), "{baseline:?}");
         }
     }
@@ -117,9 +120,9 @@ mod tests {
     #[test]
     fn noise_carries_nothing_over() {
         let wrong = (0..200)
-            .filter(|seed| of(&measured(*seed, 0.0, 2), 1, SliceValue::Rate).unwrap().exceeds(0.0))
+            .filter(|seed| carry_over(&measured(*seed, 0.0, 2), 1, SliceValue::Rate).unwrap().exceeds(0.0))
             .count();
         assert!(wrong <= 3, "{wrong} of 200");
-        assert_eq!(of(&measured(1, 0.0, 2)[..10], 1, SliceValue::Rate), None, "too few to tell");
+        assert_eq!(carry_over(&measured(1, 0.0, 2)[..10], 1, SliceValue::Rate), None, "too few to tell");
     }
 }

@@ -1,7 +1,7 @@
 //! What a comparison concludes of a figure of which less is better: latency, CPU time per I/O. A kind of its own,
 //! since `costs` and `gains` would not say which way a latency went.
 
-use super::conclusion::{Concludes, Conclusion, RatioChange, differs, said};
+use super::conclusion::{Concludes, Conclusion, RatioChange, differs, size_words};
 use super::phrase::Phrase;
 use super::ratio::Difference;
 use super::shown::Digits;
@@ -89,12 +89,13 @@ impl Charge {
                 let decimals = if (ratio - 1.0).abs() < 0.1 { 3 } else { 2 };
                 let value = found.value.abs();
                 let bounds = (value - found.half_width, value + found.half_width);
-                let time = Digits::of(value, Some(bounds), "ns").words();
+                let time = Digits::for_value(value, Some(bounds), "ns").words();
                 let said = behind(Phrase::of_size(value).words("takes ").figure(time), " (");
                 said.figure_of(format!("x {ratio:.decimals$}"), ratio).words(")").words(end)
             }
             (_, less) => {
-                behind(Phrase::of_size(size.value).words("takes ").figure(said(size, less)), "").words(end)
+                behind(Phrase::of_size(size.value).words("takes ").figure(size_words(size, less)), "")
+                    .words(end)
             }
         }
     }

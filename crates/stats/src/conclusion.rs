@@ -118,11 +118,11 @@ pub trait Concludes: From<Conclusion> {
 
 /// Says by how much, unsigned, with a word before that says which way: `costs 6.12 % +- 0.78 %`, `saves 88 % (75 to 94 %)`.
 pub(super) fn differs(word: &str, size: RatioChange, is_less: bool) -> Phrase {
-    Phrase::of_size(size.value).words(format!("{word} ")).figure(said(size, is_less))
+    Phrase::of_size(size.value).words(format!("{word} ")).figure(size_words(size, is_less))
 }
 
 /// The size of a change in words; its digits are those of a table's cell.
-pub fn said(size: RatioChange, is_less: bool) -> String {
+pub fn size_words(size: RatioChange, is_less: bool) -> String {
     Digits::size(size.value, (size.low, size.high), is_less).words()
 }
 

@@ -96,7 +96,7 @@ pub struct Threshold {
 
 impl Threshold {
     /// The latency of so many nanoseconds.
-    pub fn at(ns: u64) -> Threshold {
+    pub fn at_latency(ns: u64) -> Threshold {
         let bucket = bucket_of(ns);
         let (low, high) = bounds(bucket);
         Threshold { bucket, part: (high - ns + 1) as f64 / ((high - low) as f64 + 1.0) }
@@ -239,7 +239,7 @@ impl TailShare {
     ///
     /// # Errors
     /// [`Refusal`] below 16 rounds, or of fewer than [`LEAST_BEYOND`] I/Os.
-    pub fn of(
+    pub fn estimate(
         side: &RoundHistograms,
         threshold: Threshold,
         allowed: f64,
@@ -318,7 +318,7 @@ mod tests {
             side.add(round, &slice);
         }
         let judged = |allowed| {
-            let found = TailShare::of(&side, Threshold::at(1_000_000_000), allowed, 1).unwrap();
+            let found = TailShare::estimate(&side, Threshold::at_latency(1_000_000_000), allowed, 1).unwrap();
             (found.verdict(allowed), found.high)
         };
         let (verdict, high) = judged(0.5);
@@ -337,11 +337,11 @@ mod tests {
             let truth = 1_010_000.0 - 10_000.0 * share;
             assert!((at.ns() / truth - 1.0).abs() < 0.004, "{share}: {} {truth}", at.ns());
             assert!((at.beyond(&one.sparse().collect::<Vec<_>>()) - 1000.0 * share).abs() < 1e-6);
-            assert!((Threshold::at(at.ns() as u64).ns() - at.ns()).abs() < 1.0);
+            assert!((Threshold::at_latency(at.ns() as u64).ns() - at.ns()).abs() < 1.0);
         }
         assert_eq!(Threshold::exceeded_by(&Histogram::new(), 0.5), None);
         let [low, high] =
-            [0, 2_000_000].map(|ns| Threshold::at(ns).beyond(&[(bucket_of(1_000_000) as u32, 7)]));
+            [0, 2_000_000].map(|ns| Threshold::at_latency(ns).beyond(&[(bucket_of(1_000_000) as u32, 7)]));
         assert_eq!([low, high], [7.0, 0.0]);
     }
 
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn shares_and_their_ratios_are_covered() {
-        let (runs, edge) = (400, Threshold::at(EDGE));
+        let (runs, edge) = (400, Threshold::at_latency(EDGE));
         let (mut one, mut both, mut width) = (0, 0, 0.0);
         for seed in 0..runs {
             let mut noise = Noise::new(seed);
@@ -392,7 +392,7 @@ mod tests {
         let mut noise = Noise::new(9);
         let mut pair = |slow: [f64; 2]| slow.map(|slow| bursts(&mut noise, 400, slow, 1.0));
         let strata = [pair([0.02, 0.06]), pair([0.04, 0.03])];
-        let found = share_ratio(&strata, [Threshold::at(EDGE); 2]).unwrap();
+        let found = share_ratio(&strata, [Threshold::at_latency(EDGE); 2]).unwrap();
         assert!(found.low < 1.5 && 1.5 < found.high && found.half_width() < 0.3, "{found:?}");
     }
 
@@ -401,8 +401,12 @@ mod tests {
         let calls = |slow: f64, ios: usize, many: usize| {
             let (mut kept, mut broken) = (0, 0);
             for seed in 0..300 {
-                let found =
-                    TailShare::of(&side(&mut Noise::new(seed), ios, slow), Threshold::at(EDGE), 0.01, many);
+                let found = TailShare::estimate(
+                    &side(&mut Noise::new(seed), ios, slow),
+                    Threshold::at_latency(EDGE),
+                    0.01,
+                    many,
+                );
                 match found.unwrap().verdict(0.01) {
                     ServiceVerdict::Kept => kept += 1,
                     ServiceVerdict::Broken => broken += 1,
@@ -424,7 +428,7 @@ mod tests {
     #[test]
     fn no_slow_io_at_all_keeps_a_level_where_enough_were_counted() {
         let fast = side(&mut Noise::new(4), 100, 0.0);
-        let found = TailShare::of(&fast, Threshold::at(EDGE), 0.01, 1).unwrap();
+        let found = TailShare::estimate(&fast, Threshold::at_latency(EDGE), 0.01, 1).unwrap();
         assert_eq!((found.beyond, found.low, found.verdict(0.01)), (0.0, 0.0, ServiceVerdict::Kept));
         assert!((0.005..0.01).contains(&found.high), "{found:?}");
         assert_eq!(found.verdict(0.001), ServiceVerdict::Unresolved);
@@ -433,14 +437,17 @@ mod tests {
         let mut slice = Histogram::new();
         slice.record_many(2_000_000, 25);
         stall.add(30, &slice);
-        let found = TailShare::of(&stall, Threshold::at(EDGE), 0.05, 1).unwrap();
+        let found = TailShare::estimate(&stall, Threshold::at_latency(EDGE), 0.05, 1).unwrap();
         assert!(found.low < found.share && found.verdict(0.05) == ServiceVerdict::Kept, "{found:?}");
         let mut few = RoundHistograms::new(16);
         few.add(3, &Histogram::new());
-        assert_eq!(TailShare::of(&few, Threshold::at(EDGE), 0.01, 1), Err(Refusal::ThinTail { have: 0 }));
+        assert_eq!(
+            TailShare::estimate(&few, Threshold::at_latency(EDGE), 0.01, 1),
+            Err(Refusal::ThinTail { have: 0 })
+        );
         let short = RoundHistograms::new(15);
         assert_eq!(
-            TailShare::of(&short, Threshold::at(EDGE), 0.01, 1),
+            TailShare::estimate(&short, Threshold::at_latency(EDGE), 0.01, 1),
             Err(Refusal::TooFewRounds { have: 15 })
         );
     }

@@ -15,7 +15,7 @@ pub struct BatchGate {
 
 impl BatchGate {
     /// Of batch means whose common mean is zero (residuals).
-    pub fn of(batch_means: &[f64]) -> BatchGate {
+    pub fn from_batch_means(batch_means: &[f64]) -> BatchGate {
         let squares: f64 = batch_means.iter().map(|mean| mean * mean).sum();
         let products: f64 = batch_means.windows(2).map(|pair| pair[0] * pair[1]).sum();
         BatchGate {
@@ -39,9 +39,12 @@ mod tests {
         let trend: Vec<f64> = (0..16).map(|i| f64::from(i) - 7.5).collect();
         let see_saw: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let mixed = [1.0, 1.0, -1.0, -1.0].repeat(4);
-        assert!(!BatchGate::of(&trend).holds());
-        assert!(BatchGate::of(&see_saw).holds(), "an interval that is too wide is no false one");
-        assert!(BatchGate::of(&mixed).holds());
-        assert!(BatchGate::of(&[0.0; 16]).holds(), "no noise at all is no dependence");
+        assert!(!BatchGate::from_batch_means(&trend).holds());
+        assert!(
+            BatchGate::from_batch_means(&see_saw).holds(),
+            "an interval that is too wide is no false one"
+        );
+        assert!(BatchGate::from_batch_means(&mixed).holds());
+        assert!(BatchGate::from_batch_means(&[0.0; 16]).holds(), "no noise at all is no dependence");
     }
 }

@@ -45,7 +45,7 @@ pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     let found = ratio::stratified(&strata);
     let turned = |point: f64| if value == SliceValue::Time { 1.0 / point } else { point };
     let point = ratio::point(&strata).ok().map(turned);
-    let carry_over = [a, b].map(|stack| carry::of(rounds, stack, value));
+    let carry_over = [a, b].map(|stack| carry::carry_over(rounds, stack, value));
     let length = found.as_ref().ok().and_then(|plain| length::check(rounds, a, b, value, plain));
     // A break between two strata is none: each has its own level.
     let split = if strata.len() == 1 { level::split(&strata[0]) } else { None };

@@ -29,7 +29,7 @@ pub fn split(rounds: &[(f64, f64)]) -> Option<LevelSplit> {
     let at = best_break(&levels)?;
     // The rounds to both sides of the break may have some slices before and some behind it.
     let (before, after) = (&rounds[..at - 1], &rounds[at + 1..]);
-    let (one, two) = (LevelSide::of(before)?, LevelSide::of(after)?);
+    let (one, two) = (LevelSide::from_rounds(before)?, LevelSide::from_rounds(after)?);
     Some(LevelSplit {
         at,
         meaning: meaning(&one, &two),
@@ -79,12 +79,12 @@ struct LevelSide {
 
 impl LevelSide {
     /// With batch means where there are rounds enough for them; a short side takes its rounds as independent.
-    fn of(rounds: &[(f64, f64)]) -> Option<LevelSide> {
+    fn from_rounds(rounds: &[(f64, f64)]) -> Option<LevelSide> {
         let ratio = ratio_of_totals(rounds).ok()?;
         let residuals = residuals(rounds, ratio);
         let n = residuals.len() as f64;
         let independent = residuals.iter().map(|e| e * e).sum::<f64>() / (n - 1.0).max(1.0);
-        let log = match MeanSpread::of(&residuals) {
+        let log = match MeanSpread::from_residuals(&residuals) {
             Ok(spread) => {
                 Uncertain { value: ratio.ln(), error: spread.standard_error(), freedom: spread.freedom }
             }

@@ -59,7 +59,7 @@ struct Inverted {
 
 impl Inverted {
     /// Of the strata of one side together.
-    fn of(strata: &[&RoundHistograms], q: f64) -> Result<Inverted, Refusal> {
+    fn invert(strata: &[&RoundHistograms], q: f64) -> Result<Inverted, Refusal> {
         let mut pooled = Histogram::new();
         strata.iter().for_each(|side| pooled.merge(&side.pooled()));
         let beyond = 1.0 - q;
@@ -88,8 +88,8 @@ struct InvertedPair {
 }
 
 impl InvertedPair {
-    fn of(strata: &[[RoundHistograms; 2]], q: f64) -> Result<InvertedPair, Refusal> {
-        let side = |at: usize| Inverted::of(&strata.iter().map(|pair| &pair[at]).collect::<Vec<_>>(), q);
+    fn invert_pair(strata: &[[RoundHistograms; 2]], q: f64) -> Result<InvertedPair, Refusal> {
+        let side = |at: usize| Inverted::invert(&strata.iter().map(|pair| &pair[at]).collect::<Vec<_>>(), q);
         let sides = [side(0)?, side(1)?];
         let apart = share_ratio(strata, [sides[0].at, sides[1].at])?.spread;
         let [a, b] = [&sides[0], &sides[1]].map(|side| side.spread.variance);
@@ -129,7 +129,7 @@ pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
     let log = match by_batches {
         Some(found) => found,
         None => {
-            let found = Inverted::of(&[side], q)?;
+            let found = Inverted::invert(&[side], q)?;
             let (low, high) = (found.end(-1.0), found.end(1.0));
             let (value, samples, gate) = (found.value, found.pooled.count(), found.spread.gate);
             Estimate { value, low, high, samples, gate }
@@ -172,7 +172,7 @@ fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     let number = each.len() as f64;
     let mean = each.iter().sum::<f64>() / number;
     let residuals: Vec<f64> = each.iter().map(|one| one - mean).collect();
-    let gate = MeanSpread::of(&residuals).ok()?.gate;
+    let gate = MeanSpread::from_residuals(&residuals).ok()?.gate;
     // What a batch leaves to the next counts where it adds up, and is known by fewer batches.
     let next: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let own: f64 = residuals.iter().map(|off| off * off).sum();
@@ -196,7 +196,7 @@ fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> O
 fn paired(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Result<Estimate, Refusal> {
     match by_batches(strata, q, map) {
         Some(found) => Ok(found),
-        None => Ok(InvertedPair::of(strata, q)?.difference(map)),
+        None => Ok(InvertedPair::invert_pair(strata, q)?.difference(map)),
     }
 }
 

@@ -66,7 +66,7 @@ impl Ratio {
 /// [`Refusal`] below 16 rounds, when a side completed nothing, or for a rate below zero.
 pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     let ratio = ratio_of_totals(rounds)?;
-    let spread = MeanSpread::of(&residuals(rounds, ratio))?;
+    let spread = MeanSpread::from_residuals(&residuals(rounds, ratio))?;
     Ok(Ratio::around(ratio, spread))
 }
 
@@ -129,7 +129,7 @@ fn pooled(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
         return Err(Refusal::TooFewRounds { have: 0 });
     }
     let within: Vec<f64> = strata.iter().flat_map(|visit| visit.residuals.iter().copied()).collect();
-    let mut spread = MeanSpread::of(&within)?;
+    let mut spread = MeanSpread::from_residuals(&within)?;
     // Strata weigh alike, however many rounds they have: the variance of their mean says how many rounds it is worth.
     let shares: f64 = strata.iter().map(|visit| 1.0 / visit.residuals.len() as f64).sum();
     spread.variance *= spread.n as f64 * shares / (strata.len() as f64).powi(2);

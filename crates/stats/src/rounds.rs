@@ -50,7 +50,7 @@ pub enum SliceValue {
 
 impl SliceValue {
     /// Of summed work and time; no time, or no work where it divides, gives a value that no estimate takes.
-    pub fn of(self, amount: f64, seconds: f64) -> f64 {
+    pub fn of_totals(self, amount: f64, seconds: f64) -> f64 {
         match self {
             SliceValue::Rate => amount / seconds,
             SliceValue::Time => seconds / amount,
@@ -65,7 +65,7 @@ impl Round {
         let (n, amount, seconds) = ours.fold((0, 0.0, 0.0), |(n, amount, seconds), part| {
             (n + 1, amount + part.amount, seconds + part.seconds)
         });
-        (n > 0).then(|| value.of(amount, seconds))
+        (n > 0).then(|| value.of_totals(amount, seconds))
     }
 }
 

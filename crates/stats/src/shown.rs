@@ -24,9 +24,9 @@ const AMOUNT: &[f64] = &[0.0];
 
 impl Digits {
     /// Of a value in `1/s`, `B/s`, `ns`, `1` (a ratio).
-    pub fn of(value: f64, bounds: Option<(f64, f64)>, unit: &str) -> Digits {
+    pub fn for_value(value: f64, bounds: Option<(f64, f64)>, unit: &str) -> Digits {
         let farther = bounds.map_or(0.0, |(low, high)| (value - low).max(high - value));
-        let scale = Scale::of(value.abs().max(farther), unit);
+        let scale = Scale::for_size(value.abs().max(farther), unit);
         let edges = if unit == "1" { RATIO } else { AMOUNT };
         let (value, margin) = match bounds {
             Some((low, high)) => {
@@ -121,7 +121,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(size: f64, unit: &str) -> Scale {
+    fn for_size(size: f64, unit: &str) -> Scale {
         let (by, suffix, unit, decimals) = match unit {
             "1/s" if size >= 1e6 => (1e6, "M", "", 3),
             "1/s" if size >= 1e4 => (1e3, "k", "", 3),
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_wide_interval_decides_the_unit() {
-        assert_eq!(Digits::of(500.0, Some((-6700.0, 7700.0)), "ns").cell(), "0.5 +- 7.2 us");
-        assert_eq!(Digits::of(-300.0, Some((-496.0, -104.0)), "ns").words(), "-300 ns +- 200 ns");
+        assert_eq!(Digits::for_value(500.0, Some((-6700.0, 7700.0)), "ns").cell(), "0.5 +- 7.2 us");
+        assert_eq!(Digits::for_value(-300.0, Some((-496.0, -104.0)), "ns").words(), "-300 ns +- 200 ns");
     }
 }

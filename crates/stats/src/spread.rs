@@ -35,7 +35,7 @@ impl MeanSpread {
     ///
     /// # Errors
     /// [`Refusal::TooFewRounds`] below 16 values.
-    pub fn of(residuals: &[f64]) -> Result<MeanSpread, Refusal> {
+    pub fn from_residuals(residuals: &[f64]) -> Result<MeanSpread, Refusal> {
         let n = residuals.len();
         if n < BATCHES {
             return Err(Refusal::TooFewRounds { have: n });
@@ -43,13 +43,13 @@ impl MeanSpread {
         let batch = batch_length(n);
         let means: Vec<f64> = residuals.chunks_exact(batch).map(mean).collect();
         let independent = power_sum(residuals, 2) / (n - 1) as f64;
-        let long_run = LongRun::of(residuals);
+        let long_run = LongRun::from_residuals(residuals);
         // A long-run variance that exceeds the independent one by less may be chance: its relative error falls with
         // the root of n. A third of that is paid all the same, or a weak memory would go free in every short run.
         let excess = (long_run.variance - independent).max(0.0);
         let remembers = excess > 4.0 / (n as f64).sqrt() * independent;
         let variance = independent + if remembers { excess } else { excess / 3.0 };
-        let shape = MomentShape::of(residuals, n as f64 * independent / variance);
+        let shape = MomentShape::from_values(residuals, n as f64 * independent / variance);
         let few = if remembers { (n / (2 * long_run.memory + 1)).clamp(4, means.len()) - 1 } else { n - 1 };
         Ok(MeanSpread {
             n,
@@ -59,7 +59,7 @@ impl MeanSpread {
             freedom: shape.freedom.min(few as f64),
             skewness: shape.skewness,
             memory: if remembers { long_run.memory } else { 0 },
-            gate: BatchGate::of(&means),
+            gate: BatchGate::from_batch_means(&means),
         })
     }
 
@@ -101,7 +101,7 @@ struct LongRun {
 impl LongRun {
     /// The sum of autocovariances up to where their sums of neighbouring pairs are lost in noise, made monotone (Geyer's
     /// initial monotone sequence, 1992). It sees a memory longer than a batch.
-    fn of(residuals: &[f64]) -> LongRun {
+    fn from_residuals(residuals: &[f64]) -> LongRun {
         let n = residuals.len();
         let covariance = |lag: usize| {
             residuals.iter().zip(&residuals[lag..]).map(|(one, later)| one * later).sum::<f64>() / n as f64
@@ -138,7 +138,7 @@ struct MomentShape {
 impl MomentShape {
     /// Of values worth so many independent ones. The variance of a variance follows from the kurtosis, and with it the
     /// degrees of freedom (Satterthwaite): 2 n / (kurtosis - 1).
-    fn of(values: &[f64], worth: f64) -> MomentShape {
+    fn from_values(values: &[f64], worth: f64) -> MomentShape {
         let n = values.len() as f64;
         let variance = power_sum(values, 2) / n;
         if variance <= 0.0 {
@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn sixteen_to_thirty_one_batches() {
         for n in 16..2000 {
-            let spread = MeanSpread::of(&vec![0.0; n]).unwrap();
+            let spread = MeanSpread::from_residuals(&vec![0.0; n]).unwrap();
             assert!((16..=31).contains(&spread.batches), "{n}: {spread:?}");
             assert!(spread.batch.is_power_of_two());
         }
-        assert_eq!(MeanSpread::of(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
+        assert_eq!(MeanSpread::from_residuals(&[0.0; 15]), Err(Refusal::TooFewRounds { have: 15 }));
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         // 32 values, batches of two: means are +1, -1, +1, ... Covariances 32/32, 1/32, then -30/32 - 1/32 ends the sum:
         // (2 * 33/32 - 1) / (1 - 3/32) = 34/29 is less than 1 + 4 / sqrt(32) of the independent 32/31: a third of the way.
         let values = [1.0, 1.0, -1.0, -1.0].repeat(8);
-        let spread = MeanSpread::of(&values).unwrap();
+        let spread = MeanSpread::from_residuals(&values).unwrap();
         assert_eq!((spread.batch, spread.batches, spread.memory), (2, 16, 0));
         let third = 2.0 / 3.0 * 32.0 / 31.0 + 34.0 / 29.0 / 3.0;
         assert!((spread.variance - third).abs() < 1e-12);
@@ -200,7 +200,7 @@ mod tests {
     fn memory_worked_by_hand() {
         // 64 values. Covariances 64/64, 33/64, then 2/64 - 29/64 ends the sum: (2 * 97/64 - 1) / (1 - 3/64) = 130/61.
         let values = [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0].repeat(8);
-        let spread = MeanSpread::of(&values).unwrap();
+        let spread = MeanSpread::from_residuals(&values).unwrap();
         assert!((spread.variance - 130.0 / 61.0).abs() < 1e-12, "{spread:?}");
         assert_eq!((spread.memory, spread.freedom), (1, 15.0));
         // Fixed-b: the memory is 1/64 of the series, which stretches the quantile by a fortieth.
@@ -213,7 +213,7 @@ mod tests {
         // Three stalls in 150 rounds: a Poisson count of 3 is 0.6 to 8.8, so that the truth may lie 5.8 stalls below and
         // 2.4 above. A symmetric interval reaches for neither.
         let values: Vec<f64> = (0..150).map(|i| if i % 50 == 20 { -0.98 } else { 0.02 }).collect();
-        let spread = MeanSpread::of(&values).unwrap();
+        let spread = MeanSpread::from_residuals(&values).unwrap();
         let (below, above) = spread.reach(0.95);
         assert!(below > 5.8 / 150.0 && (2.4 / 150.0..3.4 / 150.0).contains(&above), "{below} {above}");
         assert!(spread.freedom < 8.0, "{spread:?}");

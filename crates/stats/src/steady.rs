@@ -54,7 +54,7 @@ pub struct WrittenRound {
 
 impl WrittenRound {
     /// Of a round whose amounts are bytes, flushes apart.
-    pub fn of(round: &Round) -> WrittenRound {
+    pub fn from_round(round: &Round) -> WrittenRound {
         let mut stacks: Vec<usize> = round.parts.iter().map(|part| part.stack).collect();
         stacks.sort_unstable();
         stacks.dedup();
@@ -184,7 +184,7 @@ pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
     stacks.sort_unstable();
     stacks.dedup();
     let courses: Vec<StackCourse> =
-        stacks.iter().map(|stack| StackCourse::of(rounds, *stack, spec)).collect();
+        stacks.iter().map(|stack| StackCourse::from_rounds(rounds, *stack, spec)).collect();
     let reached = courses.iter().map(|course| course.reached(spec)).collect::<Option<Vec<_>>>();
     let last = reached.and_then(|all| all.into_iter().max_by_key(|(from, _)| *from));
     let (from_round, why) = last.unwrap_or((rounds.len(), Why::NotReached));
@@ -203,7 +203,7 @@ pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
 pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
     let ours = rounds.iter().filter(|round| round.preconditions).filter_map(|round| round.stack(stack));
     let paces: Vec<f64> = ours.map(|wrote| wrote.bytes / wrote.durable_s.unwrap_or(wrote.seconds)).collect();
-    Window::of(&paces[paces.len().checked_sub(STRETCHES)?..])
+    Window::from_paces(&paces[paces.len().checked_sub(STRETCHES)?..])
 }
 
 /// One stack in the course of a visit.
@@ -216,7 +216,7 @@ struct StackCourse {
 }
 
 impl StackCourse {
-    fn of(rounds: &[WrittenRound], stack: usize, spec: &SteadySpec) -> StackCourse {
+    fn from_rounds(rounds: &[WrittenRound], stack: usize, spec: &SteadySpec) -> StackCourse {
         let mut sum = 0.0;
         let mut add = |round: &WrittenRound| {
             sum += round.stacks.iter().map(|wrote| wrote.bytes * spec.reach(stack, wrote.stack)).sum::<f64>();
@@ -325,8 +325,8 @@ pub fn last_fall(paces: &[f64]) -> Option<Fall> {
 fn is_a_step(one: &[f64], two: &[f64]) -> bool {
     let around = |side: &[f64]| side.iter().map(|value| (value - mean(side)).powi(2)).sum::<f64>();
     let whole = [one, two].concat();
-    let line = FittedLine::of(&whole);
-    let off = |(at, value): (usize, &f64)| (value - line.at(at)).powi(2);
+    let line = FittedLine::fit(&whole);
+    let off = |(at, value): (usize, &f64)| (value - line.value_at(at)).powi(2);
     around(one) + around(two) < whole.iter().enumerate().map(off).sum()
 }
 
@@ -338,7 +338,7 @@ struct FittedLine {
 }
 
 impl FittedLine {
-    fn of(values: &[f64]) -> FittedLine {
+    fn fit(values: &[f64]) -> FittedLine {
         let (middle, mean) = ((values.len() as f64 - 1.0) / 2.0, mean(values));
         let (mut together, mut alone) = (0.0, 0.0);
         for (at, value) in values.iter().enumerate() {
@@ -349,7 +349,7 @@ impl FittedLine {
         FittedLine { middle, mean, slope: if alone > 0.0 { together / alone } else { 0.0 } }
     }
 
-    fn at(&self, at: usize) -> f64 {
+    fn value_at(&self, at: usize) -> f64 {
         self.mean + self.slope * (at as f64 - self.middle)
     }
 }
@@ -366,7 +366,7 @@ pub struct Window {
 
 impl Window {
     /// Of the paces of the rounds that a verdict rests on, in five stretches; `None` of fewer.
-    pub fn of(paces: &[f64]) -> Option<Window> {
+    pub fn from_paces(paces: &[f64]) -> Option<Window> {
         let n = paces.len();
         if n < STRETCHES || mean(paces) <= 0.0 {
             return None;
@@ -375,12 +375,12 @@ impl Window {
         let means: Vec<f64> = (0..STRETCHES).map(stretch).collect();
         let (low, high) =
             means.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
-        let goes = FittedLine::of(&means).slope.abs() * (STRETCHES - 1) as f64;
+        let goes = FittedLine::fit(&means).slope.abs() * (STRETCHES - 1) as f64;
         Some(Window { range: (high - low) / mean(&means), slope: goes / mean(&means) })
     }
 
     /// `range 31 % of the mean (20 % is allowed), slope 8 % (10 % is allowed)`
-    pub fn said(&self) -> String {
+    pub fn to_sentence(&self) -> String {
         format!(
             "range {:.0} % of the mean ({:.0} % is allowed), slope {:.0} % ({:.0} % is allowed)",
             100.0 * self.range,

@@ -139,7 +139,8 @@ fn rounds_that_precondition_fill_caches_and_show_what_is_level() {
 fn slices_of_a_stack_in_a_round_are_one() {
     let part = |stack, amount, seconds| RoundPart { stack, amount, seconds };
     let parts = vec![part(1, 1.0, 2.0), part(0, 5.0, 1.0), part(0, 5.0, 3.0), part(1, 2.0, 2.0)];
-    let writes = WrittenRound::of(&Round { kind: RoundKind::Long, visit: 3, parts, ..Round::default() });
+    let writes =
+        WrittenRound::from_round(&Round { kind: RoundKind::Long, visit: 3, parts, ..Round::default() });
     let wrote = |stack, bytes, seconds| Wrote { stack, bytes, seconds, durable_s: None };
     assert_eq!(
         writes,
@@ -153,15 +154,15 @@ fn slices_of_a_stack_in_a_round_are_one() {
 
 #[test]
 fn snia_s_window() {
-    let level = Window::of(&paces(9, &[(100, 50.0)])).unwrap();
+    let level = Window::from_paces(&paces(9, &[(100, 50.0)])).unwrap();
     assert!(level.is_level() && level.slope < 0.02, "{level:?}");
     // Of the five stretches the first is 90 and the last 110: range and line are 0.2 of 100.
     let slope: Vec<f64> = (0..5).map(|at| 90.0 + 5.0 * f64::from(at)).collect();
-    let found = Window::of(&slope).unwrap();
+    let found = Window::from_paces(&slope).unwrap();
     assert!((found.range - 0.2).abs() < 1e-9 && (found.slope - 0.2).abs() < 1e-9, "{found:?}");
     assert!(!found.is_level(), "within the range, but not by its slope");
-    let jump = Window::of(&[100.0, 100.0, 130.0, 100.0, 100.0]).unwrap();
+    let jump = Window::from_paces(&[100.0, 100.0, 130.0, 100.0, 100.0]).unwrap();
     assert!(!jump.is_level() && jump.slope < 1e-9, "{jump:?}");
-    assert_eq!(Window::of(&[1.0; 4]), None);
-    assert_eq!(Window::of(&[0.0; 9]), None);
+    assert_eq!(Window::from_paces(&[1.0; 4]), None);
+    assert_eq!(Window::from_paces(&[0.0; 9]), None);
 }

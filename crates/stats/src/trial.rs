@@ -94,7 +94,7 @@ impl RoundTrial {
                 let before = self.spec.preconditioned.iter().filter(|writes| writes.visit == round.visit);
                 self.writes.extend(before.cloned());
             }
-            self.writes.push(WrittenRound::of(round));
+            self.writes.push(WrittenRound::from_round(round));
         }
         if round.kind != RoundKind::Plain {
             return;

@@ -62,7 +62,7 @@ fn what_was_preconditioned_until_it_was_level_is_steady_from_the_first_round() {
         ..Round::default()
     };
     let mut trial = trial(None);
-    let before = WrittenRound { preconditions: true, ..WrittenRound::of(&round(1)) };
+    let before = WrittenRound { preconditions: true, ..WrittenRound::from_round(&round(1)) };
     trial.spec.preconditioned = vec![before; 5];
     trial.push(&round(0));
     assert!(trial.judged().is_err(), "the first visit was not preconditioned");

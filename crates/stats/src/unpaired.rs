@@ -102,7 +102,7 @@ fn paired(units: &[(Total, Total)]) -> Result<(f64, Vec<f64>), Refusal> {
 }
 
 fn of_rounds(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
-    let spread = MeanSpread::of(residuals)?;
+    let spread = MeanSpread::from_residuals(residuals)?;
     let means: Vec<f64> = residuals.chunks_exact(spread.batch).map(mean).collect();
     // The freedom is the batches': a memory so long that it leaves the spread fewer is what the drift stands for.
     Ok(Level {
@@ -245,7 +245,7 @@ pub enum LimitOutcome {
 
 impl LimitOutcome {
     /// Of the ratio of rates and its bounds; `limit` is a fraction (0.05: a loss of 5 %).
-    pub fn of(ratio: f64, low: f64, high: f64, limit: f64) -> LimitOutcome {
+    pub fn against_limit(ratio: f64, low: f64, high: f64, limit: f64) -> LimitOutcome {
         let least = 1.0 - limit;
         match () {
             () if high < least => LimitOutcome::Fails,
@@ -478,12 +478,12 @@ mod tests {
 
     #[test]
     fn outcomes() {
-        assert_eq!(LimitOutcome::of(0.90, 0.86, 0.949, 0.05), LimitOutcome::Fails);
-        assert_eq!(LimitOutcome::of(0.96, 0.95, 0.97, 0.05), LimitOutcome::Passes);
-        assert_eq!(LimitOutcome::of(0.94, 0.92, 0.96, 0.05), LimitOutcome::PerhapsBeyond);
-        assert_eq!(LimitOutcome::of(0.96, 0.94, 0.98, 0.05), LimitOutcome::PerhapsWithin);
+        assert_eq!(LimitOutcome::against_limit(0.90, 0.86, 0.949, 0.05), LimitOutcome::Fails);
+        assert_eq!(LimitOutcome::against_limit(0.96, 0.95, 0.97, 0.05), LimitOutcome::Passes);
+        assert_eq!(LimitOutcome::against_limit(0.94, 0.92, 0.96, 0.05), LimitOutcome::PerhapsBeyond);
+        assert_eq!(LimitOutcome::against_limit(0.96, 0.94, 0.98, 0.05), LimitOutcome::PerhapsWithin);
         assert_eq!(
-            LimitOutcome::of(0.99, 0.98, 0.999, 0.0),
+            LimitOutcome::against_limit(0.99, 0.98, 0.999, 0.0),
             LimitOutcome::Fails,
             "no loss at all is accepted"
         );

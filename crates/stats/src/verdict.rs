@@ -2,7 +2,7 @@
 //! sentence names what it is about.
 
 use super::conclusion::{
-    Concludes, Conclusion, RatioChange, differs, no_difference, said, unresolved, width,
+    Concludes, Conclusion, RatioChange, differs, no_difference, size_words, unresolved, width,
 };
 use super::phrase::Phrase;
 use super::refusal::Refusal;
@@ -108,10 +108,10 @@ impl Verdict {
     pub fn phrase(&self) -> String {
         match self {
             Verdict::Costs { cost: value, low, high, .. } => {
-                format!("costs {}", said(RatioChange { value: *value, low: *low, high: *high }, true))
+                format!("costs {}", size_words(RatioChange { value: *value, low: *low, high: *high }, true))
             }
             Verdict::Gains { gain: value, low, high, .. } => {
-                format!("gains {}", said(RatioChange { value: *value, low: *low, high: *high }, false))
+                format!("gains {}", size_words(RatioChange { value: *value, low: *low, high: *high }, false))
             }
             Verdict::NoDifference { above } => format!("no difference above {}", percent_up(*above)),
             Verdict::Unresolved { change, .. } => match change.as_ref().and_then(width) {

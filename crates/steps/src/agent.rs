@@ -115,10 +115,10 @@ pub fn main() -> ExitCode {
 /// nobody else can change it, else this program itself, by the link that still leads to it after a new build replaced it.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| beside().unwrap_or_else(|| PathBuf::from("/proc/self/exe")))
+    PROGRAM.get_or_init(|| agent_beside().unwrap_or_else(|| PathBuf::from("/proc/self/exe")))
 }
 
-fn beside() -> Option<PathBuf> {
+fn agent_beside() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(NAME);
     is_trusted(&path)?;
     let asked = output_of(Command::new(&path).arg("--build"), ANSWERS_WITHIN).ok()?;

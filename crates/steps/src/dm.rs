@@ -34,15 +34,19 @@ fn ready(linear: &MakeLinear) -> Result<()> {
     if !Path::new("/sys/module/dm_mod").exists() {
         load_modules(&["dm_mod"])?;
     }
-    ensure!(there(&here(), &linear.name).is_none(), "the device mapper has a {} already", linear.name);
+    ensure!(
+        find_device(&host_probe(), &linear.name).is_none(),
+        "the device mapper has a {} already",
+        linear.name
+    );
     Ok(())
 }
 
 /// Ours of that name.
 pub fn ours(name: &str) -> Option<StepOutput> {
-    let (device, id) = there(&here(), name)?;
+    let (device, id) = find_device(&host_probe(), name)?;
     let path = Path::new("/dev").join(device);
-    (id == uuid(name)).then(|| StepOutput::at(path))
+    (id == uuid(name)).then(|| StepOutput::found_at(path))
 }
 
 /// Removes it; one that is gone is fine.
@@ -50,7 +54,7 @@ pub fn ours(name: &str) -> Option<StepOutput> {
 /// # Errors
 /// When it is in use, or another has that name ([`NotOurs`]).
 pub fn remove(name: &str) -> Result<()> {
-    match there(&here(), name) {
+    match find_device(&host_probe(), name) {
         None => return Ok(()),
         Some((device, id)) if id != uuid(name) => {
             return Err(NotOurs(format!("/dev/{device} is called {name} and is not ours: left alone")).into());
@@ -59,14 +63,14 @@ pub fn remove(name: &str) -> Result<()> {
     }
     run(&mut tool("dmsetup", ["remove", "--retry", name]))?;
     settle();
-    match there(&here(), name) {
+    match find_device(&host_probe(), name) {
         None => Ok(()),
         Some((device, _)) => bail!("/dev/{device} ({name}) is still there"),
     }
 }
 
 /// Kernel name and UUID of the device of that name.
-fn there(probe: &Probe, name: &str) -> Option<(String, String)> {
+fn find_device(probe: &Probe, name: &str) -> Option<(String, String)> {
     let of = |device: &String, file: &str| probe.read(sys_block(device).join("dm").join(file));
     let named = |device: &String| of(device, "name").as_deref() == Some(name);
     let device = probe.names("/sys/block").into_iter().find(named)?;
@@ -94,7 +98,7 @@ fn table(stretches: &[Stretch]) -> Result<String> {
     Ok(text)
 }
 
-fn here() -> Probe {
+fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
@@ -123,8 +127,8 @@ mod tests {
             ("/sys/block/dm-7/dm/name", "iotax-r-dm0\n"),
             ("/sys/block/dm-7/dm/uuid", "IOTAX-iotax-r-dm0\n"),
         ]);
-        let ours = there(&machine.probe, "iotax-r-dm0").unwrap();
+        let ours = find_device(&machine.probe, "iotax-r-dm0").unwrap();
         assert_eq!(ours, ("dm-7".to_owned(), uuid("iotax-r-dm0")));
-        assert_eq!(there(&machine.probe, "iotax-r-dm1"), None);
+        assert_eq!(find_device(&machine.probe, "iotax-r-dm1"), None);
     }
 }

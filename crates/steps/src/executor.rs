@@ -61,7 +61,7 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn state_of(&mut self, step: StepId) -> Result<Option<ArrayState>> {
         let (at, made) = self.made_by(step)?;
-        self.places.of(&at.place)?.state(&at.op, &made)
+        self.places.executor_in(&at.place)?.state(&at.op, &made)
     }
 
     /// How what a step made that is up really is, as its own tools tell it.
@@ -70,7 +70,7 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn settings_of(&mut self, step: StepId) -> Result<ThingSettings> {
         let (at, made) = self.made_by(step)?;
-        self.places.of(&at.place)?.settings(&at.op, &made)
+        self.places.executor_in(&at.place)?.settings(&at.op, &made)
     }
 
     /// Threads that serve I/O for what a step made that is up.
@@ -79,7 +79,7 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn threads_of(&mut self, step: StepId) -> Result<(Place, Vec<ServingThread>)> {
         let (at, made) = self.made_by(step)?;
-        let threads = self.places.of(&at.place)?.threads(&at.op, &made)?;
+        let threads = self.places.executor_in(&at.place)?.threads(&at.op, &made)?;
         Ok((at.place, threads))
     }
 
@@ -95,7 +95,7 @@ impl Executor {
     /// # Errors
     /// When it was not reached.
     pub fn place(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
-        self.places.of(place)
+        self.places.executor_in(place)
     }
 
     /// Performs one step. On failure what it half made is taken back.
@@ -103,7 +103,7 @@ impl Executor {
     /// # Errors
     /// What could not be done and why; exit code 5 when it could not be taken back either.
     pub fn perform(&mut self, step: &Step) -> Result<StepOutput> {
-        let executor = self.places.of(&step.place)?;
+        let executor = self.places.executor_in(&step.place)?;
         let op = {
             let op = step.op.resolved(&self.yields, &mut |key| executor.locate(key))?;
             executor.observed(op)?
@@ -228,7 +228,7 @@ pub fn undo_one(
         if places.gone(&open.step.place) {
             return gone_with_place(places);
         }
-        let executor = places.of(&open.step.place)?;
+        let executor = places.executor_in(&open.step.place)?;
         rebooted = executor.boot_id()? != open.boot_id;
         let gone = rebooted && !open.step.op.survives_reboot();
         if let (Some(made), true) = (&mut made, rebooted) {

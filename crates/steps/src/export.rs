@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_device_that_somebody_holds_is_not_exported() {
-        let Some(device) = Loop::of(1 << 20) else { return };
+        let Some(device) = Loop::with_size(1 << 20) else { return };
         check_free(&device.path).unwrap();
         let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
         let held = fs::OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path).unwrap();

@@ -101,7 +101,7 @@ pub struct PlaceExecutors {
 
 impl PlaceExecutors {
     /// With this host's only; others are added as they are reached.
-    pub fn here(executor: Box<dyn PlaceExecutor>) -> PlaceExecutors {
+    pub fn with_host(executor: Box<dyn PlaceExecutor>) -> PlaceExecutors {
         PlaceExecutors::reaching(executor, Box::new(|place| Err(anyhow!("{place} was not reached"))))
     }
 
@@ -110,7 +110,7 @@ impl PlaceExecutors {
         let watcher: SharedWatcher = Arc::new(Mutex::new(watcher));
         let mut system = RealSystem::default();
         system.watched_by(Arc::clone(&watcher));
-        PlaceExecutors { watcher: Some(watcher), ..PlaceExecutors::here(Box::new(system)) }
+        PlaceExecutors { watcher: Some(watcher), ..PlaceExecutors::with_host(Box::new(system)) }
     }
 
     /// With this host's; hosts over SSH are reached when something of theirs is wanted.
@@ -140,7 +140,7 @@ impl PlaceExecutors {
     ///
     /// # Errors
     /// It was not reached, or cannot be.
-    pub fn of(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
+    pub fn executor_in(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
         if !self.known.contains_key(place) {
             if let Some(why) = self.unreached.get(place) {
                 bail!("{why} (it was not tried again)");
@@ -192,11 +192,11 @@ mod tests {
         };
         let mut places = PlaceExecutors::reaching(Box::new(SimulatedSystem::default()), Box::new(reach));
         let place = Place::from("ssh:db1");
-        let mut told = || places.of(&place).err().unwrap().to_string();
+        let mut told = || places.executor_in(&place).err().unwrap().to_string();
         assert_eq!(told(), "ssh:db1: no route to host");
         assert_eq!(told(), "ssh:db1: no route to host (it was not tried again)");
         assert_eq!(*tries.lock().unwrap(), 1);
         places.add(&place, Box::new(SimulatedSystem::default()));
-        assert!(places.of(&place).is_ok(), "whoever reaches it otherwise may use it");
+        assert!(places.executor_in(&place).is_ok(), "whoever reaches it otherwise may use it");
     }
 }

@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn an_admitted_device_is_held_during_a_visit_and_free_between_visits() {
-        let Some(device) = Loop::of(1 << 20) else { return };
+        let Some(device) = Loop::with_size(1 << 20) else { return };
         let mut machine = HostHandler::default();
         assert!(machine.permit(&writing(&device.path)).is_err(), "nothing was consented to");
         let mut admitted = Admitted::default();
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn another_device_under_the_name_is_not_admitted() {
-        let Some(device) = Loop::of(1 << 20) else { return };
+        let Some(device) = Loop::with_size(1 << 20) else { return };
         let mut other = inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity;
         other.transient = Some("boot-0-diskseq-0".into());
         let mut admitted = Admitted::default();

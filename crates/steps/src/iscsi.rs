@@ -4,7 +4,7 @@
 use super::op::ConnectIscsi;
 use super::settings::{self, ThingSettings};
 use super::system::{run, wait_until};
-use super::tool::{load_modules, output, said, settle, tool};
+use super::tool::{checked_output, load_modules, output, settle, tool};
 use anyhow::{Context, Result, bail};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
@@ -169,7 +169,7 @@ fn has_record(words: &[String]) -> Result<bool> {
     let told = output(&mut command)?;
     match is_no_record(&told) {
         true => Ok(false),
-        false => said(&format!("{command:?}"), told).map(|_| true),
+        false => checked_output(&format!("{command:?}"), told).map(|_| true),
     }
 }
 

@@ -184,11 +184,11 @@ pub fn read(run_dir: &Path) -> Result<Log> {
         path.display(),
         iotax_units::show_bytes(LARGEST)
     );
-    Ok(Log::of(&text))
+    Ok(Log::from_text(&text))
 }
 
 impl Log {
-    fn of(text: &[u8]) -> Log {
+    fn from_text(text: &[u8]) -> Log {
         let (mut log, mut begun) = (Log::default(), BTreeSet::new());
         for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let whole = line.strip_suffix(b"\n");

@@ -42,7 +42,7 @@ impl SocketError {
         SocketError::Garbled { why: why.into(), found }
     }
 
-    fn of(source: io::Error, limit: Duration) -> SocketError {
+    fn from_io(source: io::Error, limit: Duration) -> SocketError {
         match source.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => SocketError::Closed,
             ErrorKind::WouldBlock | ErrorKind::TimedOut => SocketError::TimedOut(limit),
@@ -131,7 +131,7 @@ impl JsonSocket {
         let end = if self.framing == Framing::Lines { "\n" } else { "" };
         let sent = self.stream.set_write_timeout(Some(self.limit));
         let sent = sent.and_then(|()| self.stream.write_all(format!("{object}{end}").as_bytes()));
-        sent.map_err(|source| SocketError::of(source, self.limit))
+        sent.map_err(|source| SocketError::from_io(source, self.limit))
     }
 
     /// The next whole object, however it was cut up or run together with others.
@@ -193,7 +193,7 @@ impl JsonSocket {
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(source) => Err(SocketError::of(source, self.limit)),
+            Err(source) => Err(SocketError::from_io(source, self.limit)),
         }
     }
 }

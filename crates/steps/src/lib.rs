@@ -199,7 +199,7 @@ pub struct StepOutput {
 
 impl StepOutput {
     /// Of what is found at a path.
-    pub fn at(path: impl Into<PathBuf>) -> StepOutput {
+    pub fn found_at(path: impl Into<PathBuf>) -> StepOutput {
         StepOutput { path: Some(path.into()), ..StepOutput::default() }
     }
 

@@ -60,7 +60,7 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
     settle();
     let device = arrays_of(array)?.pop().context("mdadm has made it, and no array of that name is there")?;
     bounds(array, &device)?;
-    let there = block::disk(&here(), &device).context("the array has no size")?.bytes;
+    let there = block::disk(&host_probe(), &device).context("the array has no size")?.bytes;
     ensure!(
         there >= array.bytes,
         "the array has {}, and the plan counts on {}",
@@ -133,7 +133,7 @@ fn unmake_once(array: &CreateArray) -> Result<()> {
 
 fn not_anothers(array: &CreateArray) -> Result<()> {
     for member in members_there(array) {
-        if let Some(other) = holders(&here(), &member.name).into_iter().next() {
+        if let Some(other) = holders(&host_probe(), &member.name).into_iter().next() {
             return Err(NotOurs(format!("/dev/{} is held by {other} now: left alone", member.name)).into());
         }
     }
@@ -148,14 +148,19 @@ pub fn fail(array: &Path, member: &Path) -> Result<()> {
     let (array, member) = (node(array)?, node(member)?);
     let role = sys_block(&array.name).join("md").join(format!("dev-{}", member.name));
     let (array, member) = (node_path(&array), node_path(&member));
-    ensure!(here().at(&role).exists(), "{} is no member of {}", member.display(), array.display());
+    ensure!(
+        host_probe().path_below(&role).exists(),
+        "{} is no member of {}",
+        member.display(),
+        array.display()
+    );
     let manage = |what: &str| run(tool("mdadm", [&array]).arg(what).arg(&member)).map(drop);
     manage("--fail")?;
     // What was under way on it ends first.
     let mut last = Ok(());
     let gone = wait_until(PATIENCE, || {
         last = manage("--remove");
-        !here().at(&role).exists()
+        !host_probe().path_below(&role).exists()
     });
     settle();
     gone.or(last).with_context(|| format!("{} does not leave {}", member.display(), array.display()))
@@ -190,7 +195,7 @@ pub fn await_sync(array: &Path, told: ProgressFn<'_>) -> Result<()> {
     let was: Vec<(PathBuf, String)> = ["sync_speed_max", "sync_speed_min"]
         .map(|file| folder.join(file))
         .into_iter()
-        .filter_map(|file| Some((file.clone(), set_value(&here().read(&file)?).to_owned())))
+        .filter_map(|file| Some((file.clone(), set_value(&host_probe().read(&file)?).to_owned())))
         .collect();
     for (file, _) in &was {
         tell_kernel(file, UNBOUND)?;
@@ -215,12 +220,12 @@ fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
     let mut idle_since = Instant::now();
     let mut last = None;
     loop {
-        let now = position(&here(), name);
+        let now = position(&host_probe(), name);
         if now.moves_on_from(last.as_ref()) {
             idle_since = Instant::now();
         }
         last = Some(now);
-        let done = match observe(&here(), name).with_context(|| format!("/dev/{name} is gone"))? {
+        let done = match observe(&host_probe(), name).with_context(|| format!("/dev/{name} is gone"))? {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
             ArrayState::Down { word } => bail!("/dev/{name} is {word}"),
@@ -256,7 +261,7 @@ fn position(probe: &Probe, name: &str) -> Position {
     if probe.read(sys_block(name).join("md/sync_completed")).as_deref() == Some("delayed") {
         return Position::Waits;
     }
-    let text = std::fs::read_to_string(probe.at("/proc/mdstat")).unwrap_or_default();
+    let text = std::fs::read_to_string(probe.path_below("/proc/mdstat")).unwrap_or_default();
     let lines = text.lines().skip_while(|line| !line.starts_with(&format!("{name} : "))).skip(1);
     let blocks = |line: &str| {
         let (_, rest) = line.split_once(" = ")?;
@@ -267,7 +272,7 @@ fn position(probe: &Probe, name: &str) -> Position {
 
 /// The state of an array by its device; `None`: there is none.
 pub fn state_of(device: &Path) -> Option<ArrayState> {
-    observe(&here(), device.file_name()?.to_str()?)
+    observe(&host_probe(), device.file_name()?.to_str()?)
 }
 
 /// The state of an array as sysfs tells it, by its kernel name (`md127`); `None`: there is none.
@@ -348,14 +353,14 @@ fn superblock(member: &Path) -> Result<Option<ArrayReport>> {
 
 /// Kernel names of the arrays of that name that hold a member, or that the name leads to.
 fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
-    let probe = here();
+    let probe = host_probe();
     let by_name = Path::new("/dev/md").join(&array.name).canonicalize().ok();
     let by_name = by_name.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
     let holding = members_there(array).into_iter().flat_map(|member| holders(&probe, &member.name));
     let mut candidates: Vec<String> = holding.chain(by_name).collect();
     candidates.sort();
     candidates.dedup();
-    let is_md = |name: &String| probe.at(sys_block(name).join("md")).exists();
+    let is_md = |name: &String| probe.path_below(sys_block(name).join("md")).exists();
     let mut found = Vec::new();
     for name in candidates.into_iter().filter(is_md) {
         if named(&name)?.is_some_and(|said| said.is(&array.name)) {
@@ -374,14 +379,14 @@ fn named(array: &str) -> Result<Option<ArrayReport>> {
 
 /// The members, after a look at each and at the name.
 fn ready(array: &CreateArray) -> Result<Vec<BlockNode>> {
-    let probe = here();
+    let probe = host_probe();
     let module = match array.level {
         0 => "raid0",
         1 => "raid1",
         10 => "raid10",
         _ => "raid456",
     };
-    if !probe.at(Path::new("/sys/module").join(module)).exists() {
+    if !probe.path_below(Path::new("/sys/module").join(module)).exists() {
         load_modules(&[module])?;
     }
     let paths = array.members.iter().map(|member| member.path()).collect::<Result<Vec<_>>>()?;
@@ -458,7 +463,7 @@ fn members_there(array: &CreateArray) -> Vec<BlockNode> {
 
 fn node(path: &Path) -> Result<BlockNode> {
     let meta = std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    block::node(&here(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
+    block::node(&host_probe(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
 }
 
 fn holders(probe: &Probe, name: &str) -> Vec<String> {
@@ -466,10 +471,10 @@ fn holders(probe: &Probe, name: &str) -> Vec<String> {
 }
 
 fn yield_of(device: &str) -> StepOutput {
-    StepOutput::at(Path::new("/dev").join(device))
+    StepOutput::found_at(Path::new("/dev").join(device))
 }
 
-fn here() -> Probe {
+fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 

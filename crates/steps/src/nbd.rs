@@ -76,7 +76,8 @@ fn size(probe: &Probe, device: &Path) -> u64 {
 
 /// One that nobody has: it has no process, and no size.
 fn free(probe: &Probe) -> Option<PathBuf> {
-    let is_free = |device: &PathBuf| size(probe, device) == 0 && !probe.at(attribute(device, "pid")).exists();
+    let is_free =
+        |device: &PathBuf| size(probe, device) == 0 && !probe.path_below(attribute(device, "pid")).exists();
     devices(probe).find(is_free)
 }
 
@@ -84,7 +85,8 @@ fn free(probe: &Probe) -> Option<PathBuf> {
 pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
     let is_of = |device: &PathBuf| {
         let pid = probe.number(attribute(device, "pid"));
-        let command = pid.and_then(|pid| std::fs::read(probe.at(format!("/proc/{pid}/cmdline"))).ok());
+        let command =
+            pid.and_then(|pid| std::fs::read(probe.path_below(format!("/proc/{pid}/cmdline"))).ok());
         command.is_some_and(|command| command.split(|byte| *byte == 0).any(|word| word == export.as_bytes()))
     };
     devices(probe).find(is_of)

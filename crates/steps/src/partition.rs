@@ -156,13 +156,13 @@ fn id_of(json: &str) -> Result<String> {
 
 /// The one partition that the kernel knows.
 fn the_one(disk: &BlockNode) -> Option<BlockNode> {
-    block::partitions(&here(), disk).into_iter().next()
+    block::partitions(&host_probe(), disk).into_iter().next()
 }
 
 fn disk_of(wanted: &MakePartition) -> Result<BlockNode> {
     let path = wanted.device.path()?;
     let meta = std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    block::node(&here(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
+    block::node(&host_probe(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
 }
 
 fn with_disk(mut command: std::process::Command, disk: &BlockNode) -> std::process::Command {
@@ -171,10 +171,10 @@ fn with_disk(mut command: std::process::Command, disk: &BlockNode) -> std::proce
 }
 
 fn yield_of(partition: &BlockNode) -> StepOutput {
-    StepOutput::at(node_path(partition))
+    StepOutput::found_at(node_path(partition))
 }
 
-fn here() -> Probe {
+fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 

@@ -106,7 +106,7 @@ impl RunOfStep {
         RunTag { run_id: self.id.clone(), run_dir: self.dir.clone() }
     }
 
-    fn of(tag: &RunTag) -> RunOfStep {
+    fn from_tag(tag: &RunTag) -> RunOfStep {
         RunOfStep { id: tag.run_id.clone(), dir: tag.run_dir.clone() }
     }
 }
@@ -208,7 +208,7 @@ fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswe
         StepRequest::Threads { op, made } => StepAnswer::Threads { threads: executor.threads(&op, &made)? },
         StepRequest::Notes => StepAnswer::Notes { notes: executor.notes() },
         StepRequest::Missing { needs } => {
-            let probe = Probe::here(Path::new("/"), guest::findings::FINDINGS);
+            let probe = Probe::this_machine(Path::new("/"), guest::findings::FINDINGS);
             let Lacking { lacking, distribution } = Lacking::on(&probe, &needs);
             StepAnswer::Missing { lacking, distribution }
         }
@@ -291,16 +291,20 @@ impl PlaceExecutor for RemoteExecutor {
     }
 
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        let made = self.made(&StepRequest::Perform { op: op.clone(), run: RunOfStep::of(tag) })?;
+        let made = self.made(&StepRequest::Perform { op: op.clone(), run: RunOfStep::from_tag(tag) })?;
         made.with_context(|| format!("{} told nothing of what it made", self.peer.name()))
     }
 
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        self.made(&StepRequest::Find { op: op.clone(), run: RunOfStep::of(tag), others: others.to_vec() })
+        self.made(&StepRequest::Find {
+            op: op.clone(),
+            run: RunOfStep::from_tag(tag),
+            others: others.to_vec(),
+        })
     }
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
-        self.made(&StepRequest::Undo { op: op.clone(), run: RunOfStep::of(tag), made: made.clone() })
+        self.made(&StepRequest::Undo { op: op.clone(), run: RunOfStep::from_tag(tag), made: made.clone() })
             .map(drop)
     }
 
@@ -398,7 +402,7 @@ mod tests {
             finds: &[Find::File("/nowhere/at/all")],
         };
         let own = OWN.iter().filter(|need| matches!(need.id, "io_uring" | "root")).copied();
-        let needs: Vec<Need> = own.chain([Need::of(nowhere)]).collect();
+        let needs: Vec<Need> = own.chain([Need::requiring(nowhere)]).collect();
         let missing = executor().missing(&needs).unwrap();
         assert_eq!(missing, needs::missing(&needs, Path::new("/"), guest::findings::FINDINGS));
         assert_eq!(missing.last().map(|one| one.what.as_str()), Some("there is no /nowhere/at/all"));

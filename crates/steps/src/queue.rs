@@ -17,7 +17,7 @@ const SCHEDULER: &str = "scheduler";
 pub fn settings(probe: &Probe, disk: &str) -> QueueSettings {
     let folder = sys_block(disk).join("queue");
     let can_be_written = |name: &String| {
-        let meta = fs::metadata(probe.at(folder.join(name)));
+        let meta = fs::metadata(probe.path_below(folder.join(name)));
         meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o600 == 0o600)
     };
     let names = probe.names(&folder).into_iter().filter(can_be_written);
@@ -59,7 +59,7 @@ fn restore(probe: &Probe, disk: &str, was: &QueueSettings) -> Vec<String> {
         if now.as_ref() == Some(value) {
             continue;
         }
-        if let Err(error) = fs::write(probe.at(&file), value) {
+        if let Err(error) = fs::write(probe.path_below(&file), value) {
             let now = now.as_deref().unwrap_or("nothing");
             notes.push(format!("{} was {value} and is {now}: cannot write it back: {error}", file.display()));
         }
@@ -86,7 +86,7 @@ mod tests {
         ]);
         let read_only = std::fs::Permissions::from_mode(0o444);
         for name in ["max_hw_sectors_kb", "logical_block_size", "rotational"] {
-            fs::set_permissions(machine.probe.at(file(name)), read_only.clone()).unwrap();
+            fs::set_permissions(machine.probe.path_below(file(name)), read_only.clone()).unwrap();
         }
         let was = settings(&machine.probe, "nvme0n1");
         let expected = [("nr_requests", "64"), ("scheduler", "mq-deadline"), ("write_cache", "write back")];
@@ -97,7 +97,7 @@ mod tests {
             (&file("write_cache"), "write back \n"),
         ]);
         assert_eq!(restore(&machine.probe, "nvme0n1", &was), Vec::<String>::new());
-        let now = |name| fs::read_to_string(machine.probe.at(file(name))).unwrap();
+        let now = |name| fs::read_to_string(machine.probe.path_below(file(name))).unwrap();
         assert_eq!((now("scheduler"), now("nr_requests")), ("mq-deadline".into(), "64".into()));
         assert_eq!(now("write_cache"), "write back \n", "as it was: not written");
     }
@@ -116,7 +116,7 @@ mod tests {
             }
         });
         assert_eq!((notes, pauses), (Vec::new(), LOOKS));
-        assert_eq!(fs::read_to_string(machine.probe.at(file)).unwrap(), "64");
+        assert_eq!(fs::read_to_string(machine.probe.path_below(file)).unwrap(), "64");
     }
 
     #[test]

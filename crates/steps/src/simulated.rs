@@ -99,7 +99,7 @@ struct Model {
 
 impl Model {
     /// `None`: the operation changes something that is there.
-    fn of(op: &Op) -> Option<Model> {
+    fn from_op(op: &Op) -> Option<Model> {
         let (key, below) = key_and_below(op)?;
         let known_by = match op {
             Op::AttachLoop(_) => KnownBy::Number,
@@ -244,7 +244,7 @@ impl SimulatedSystem {
         self.resources.push(Simulated {
             key: key.into(),
             run: None,
-            made: StepOutput::at(path),
+            made: StepOutput::found_at(path),
             below,
             survives: false,
         });
@@ -279,8 +279,8 @@ impl SimulatedSystem {
             KnownBy::Process => {
                 StepOutput { process: Some(ProcessId { pid: 100, start_time: 1 }), ..StepOutput::default() }
             }
-            KnownBy::Name if name.is_absolute() => StepOutput::at(name),
-            KnownBy::Name => StepOutput::at(Path::new("/dev/simulated").join(key.replace(' ', "-"))),
+            KnownBy::Name if name.is_absolute() => StepOutput::found_at(name),
+            KnownBy::Name => StepOutput::found_at(Path::new("/dev/simulated").join(key.replace(' ', "-"))),
         }
     }
 
@@ -371,7 +371,7 @@ impl PlaceExecutor for SimulatedSystem {
     }
 
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        let made = match Model::of(op) {
+        let made = match Model::from_op(op) {
             Some(model) => self.make(model, tag)?,
             None => {
                 let of = changed(op)?;
@@ -386,7 +386,7 @@ impl PlaceExecutor for SimulatedSystem {
     }
 
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        let Some(model) = Model::of(op) else { return Ok(None) };
+        let Some(model) = Model::from_op(op) else { return Ok(None) };
         // Nothing but the steps of the run says whose a numbered one is.
         let is_its = |there: &&Simulated| {
             if model.is_numbered() {
@@ -400,7 +400,7 @@ impl PlaceExecutor for SimulatedSystem {
     }
 
     fn undo(&mut self, op: &Op, _: &RunTag, made: &StepOutput) -> Result<()> {
-        match (Model::of(op), op.act()) {
+        match (Model::from_op(op), op.act()) {
             (Some(model), Act::Make(resource)) if !resource.stays(made) => self.unmake(model, made),
             _ => Ok(()),
         }

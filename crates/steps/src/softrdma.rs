@@ -54,7 +54,7 @@ pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBu
 ///
 /// # Errors
 /// When no card has it, or a tool fails.
-pub fn at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
+pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     export::check_address(address, None)?;
     let told = run(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
     let card = card_with(&told).ok_or_else(|| anyhow!("no network card has {address}: {}", told.trim()))?;

@@ -11,7 +11,7 @@ use super::queue::{self, QueueSettings};
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::threads::ServingThread;
-use super::tool::{output, said, typed};
+use super::tool::{checked_output, output, typed};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, StepOutput, spdk};
 use crate::guest::disk::{self, DiskKey};
@@ -118,11 +118,11 @@ impl Observer for RealSystem {
     fn queue_settings(&self, disk: &Path) -> QueueSettings {
         let real = disk.canonicalize().ok();
         let name = real.as_ref().and_then(|disk| disk.file_name()?.to_str());
-        name.map(|name| queue::settings(&here(), name)).unwrap_or_default()
+        name.map(|name| queue::settings(&host_probe(), name)).unwrap_or_default()
     }
 
     fn arc(&self) -> ArcLimit {
-        ArcLimit::here()
+        ArcLimit::current_limit()
     }
 
     fn has_spdk_transport(&self, export: &ExportSpdkNvmf) -> Option<bool> {
@@ -132,11 +132,13 @@ impl Observer for RealSystem {
 
     fn machine(&self, vm: &Vm, disk: &str) -> Option<String> {
         // One that cannot be asked is refused by the change itself.
-        hypervisor::of(vm.manager).saved(vm, disk, &|words, input| hypervisor::asked(vm, words, input)).ok()
+        hypervisor::hypervisor_of(vm.manager)
+            .saved(vm, disk, &|words, input| hypervisor::asked(vm, words, input))
+            .ok()
     }
 
     fn image_before(&self, conf: &Path, pool: &str, image: &str) -> Option<Before> {
-        Before::of(conf, pool, image).ok()
+        Before::look_up(conf, pool, image).ok()
     }
 }
 
@@ -210,7 +212,7 @@ impl PlaceExecutor for RealSystem {
     }
 
     fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
-        Ok(Lacking::on(&Probe::here(Path::new("/"), GuestProbe::NOT_ASKED), asked))
+        Ok(Lacking::on(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), asked))
     }
 
     fn watched_by(&mut self, watcher: SharedWatcher) {
@@ -366,7 +368,7 @@ impl RealSystem {
 }
 
 /// The files of this machine.
-pub(super) fn here() -> Probe {
+pub(super) fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
@@ -400,7 +402,7 @@ pub(super) fn remove_file(path: &Path) -> Result<()> {
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.
 pub(super) fn run(command: &mut Command) -> Result<String> {
-    said(&typed(command), output(command)?)
+    checked_output(&typed(command), output(command)?)
 }
 
 /// Writes a word to a file of the kernel's.
@@ -455,7 +457,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("made");
         fs::create_dir(&path).unwrap();
-        let (op, made) = (Op::MakeDirectory(MakeDirectory { path: path.clone() }), StepOutput::at(&path));
+        let (op, made) =
+            (Op::MakeDirectory(MakeDirectory { path: path.clone() }), StepOutput::found_at(&path));
         let error = system.undo(&op, &tag, &made).unwrap_err();
         assert!(error.is::<NotOurs>() && path.exists(), "nobody is told to undo it by hand");
         let process = format!("process {} (sleep)", left.id());

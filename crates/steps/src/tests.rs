@@ -165,7 +165,7 @@ fn plan() -> Vec<Step> {
             options: Vec::new(),
         }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/fs0".into() }),
-        Op::Mount(Mount::of(PathRef::Yield(2), "/run/r/fs0".into(), "xfs")),
+        Op::Mount(Mount::without_atime(PathRef::Yield(2), "/run/r/fs0".into(), "xfs")),
         Op::MakeFile(MakeFile {
             path: "/run/r/fs0/data".into(),
             bytes: 1 << 29,
@@ -215,7 +215,7 @@ fn plan() -> Vec<Step> {
             drives: Drives::default(),
         }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/zfs0".into() }),
-        Op::Mount(Mount::of(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
+        Op::Mount(Mount::without_atime(PathRef::Yield(ON_LVM + 2), "/run/r/zfs0".into(), "zfs")),
         Op::ZpoolOffline(ZpoolOffline {
             content: PathRef::Yield(ON_LVM + 2),
             member: PathRef::Yield(ON_LVM),
@@ -485,7 +485,7 @@ fn nowhere(key: &DiskKey) -> Result<PathBuf> {
 }
 
 fn here(machine: &Shared) -> PlaceExecutors {
-    PlaceExecutors::here(Box::new(machine.clone()))
+    PlaceExecutors::with_host(Box::new(machine.clone()))
 }
 
 fn machine() -> Shared {
@@ -610,7 +610,7 @@ fn a_failing_step_is_taken_back_with_all_before_it() {
         machine.0.lock().unwrap().fail_at = Some(fail_at);
         let journal = Journal::open(folder.path()).unwrap();
         let mut executor =
-            Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
+            Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
         let failed = plan().iter().find_map(|step| executor.perform(step).err());
         let message = format!("{:#}", failed.expect("one step fails"));
         assert!(message.contains(&format!("simulated failure of change {fail_at}")), "{message}");
@@ -703,7 +703,7 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     let take = || plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>();
     let journal = Journal::open(folder.path()).unwrap();
     let mut executor =
-        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
+        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
     executor.perform(&take()[0]).unwrap();
     assert_ne!(state(&machine), before);
     drop(executor);
@@ -721,7 +721,8 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
 fn the_journal_says_which_drives_the_members_are() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(PlaceExecutors::here(Box::new(machine)), journal, tag(folder.path()));
+    let mut executor =
+        Executor::new(PlaceExecutors::with_host(Box::new(machine)), journal, tag(folder.path()));
     let step = plan().into_iter().find(|step| matches!(step.op, Op::MakeLvm(_))).unwrap();
     executor.perform(&step).unwrap();
     let text = std::fs::read_to_string(folder.path().join(journal::FILE)).unwrap();
@@ -758,7 +759,7 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
     let mut executor =
-        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
+        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
     let step = plan().into_iter().find(|step| matches!(step.op, Op::PassThrough(_))).unwrap();
     let error = executor.perform(&step).unwrap_err();
     assert_eq!(format!("{error:#}"), "cannot do it: nothing was changed: drive 0000:01:00.0 is there");
@@ -833,7 +834,7 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     killed_in(&two_loops_on(&file), &mut killed, folder.path(), 2, true);
     let devices = loops::attached(&of).unwrap();
     // In whatever order the kernel lists them.
-    let made = |device: &PathBuf| StepOutput::at(device.clone());
+    let made = |device: &PathBuf| StepOutput::found_at(device.clone());
     let found = |other: &PathBuf| {
         let attach = two_loops_on(&file).remove(2).op;
         RealSystem::default().find(&attach, &tag(folder.path()), &[made(other)]).unwrap()
@@ -844,7 +845,7 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     // Its locks go with a killed process.
     drop(killed);
     let cleaned =
-        clean_in(folder.path(), &mut PlaceExecutors::here(Box::new(RealSystem::default()))).unwrap();
+        clean_in(folder.path(), &mut PlaceExecutors::with_host(Box::new(RealSystem::default()))).unwrap();
     let still = loops::attached(&of).unwrap();
     still.iter().for_each(|device| loops::detach(device, &of).unwrap());
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
@@ -854,7 +855,7 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
 
 /// A small file system with one page of room, and the file that fills the rest.
 fn one_page() -> Option<(rig::Tmpfs, PathBuf)> {
-    let disk = rig::Tmpfs::of(64 << 10)?;
+    let disk = rig::Tmpfs::with_size(64 << 10)?;
     let ballast = disk.path().join("ballast");
     std::fs::write(&ballast, vec![1; (64 << 10) - PAGE]).unwrap();
     Some((disk, ballast))
@@ -900,7 +901,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     step.why += &"x".repeat(room - 1);
     let journal = Journal::open(disk.path()).unwrap();
     let mut executor =
-        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(disk.path()));
+        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(disk.path()));
     let error = format!("{:#}", executor.perform(&step).unwrap_err());
     assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
     assert_eq!(journal::read(disk.path()).unwrap().entries.len(), 1, "the intent is there, the yield is not");
@@ -917,7 +918,7 @@ fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
     let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into(), for_steps: false })]);
     killed_in(&plan, &mut RealSystem::default(), folder.path(), 0, true);
     let cleaned =
-        clean_in(folder.path(), &mut PlaceExecutors::here(Box::new(RealSystem::default()))).unwrap();
+        clean_in(folder.path(), &mut PlaceExecutors::with_host(Box::new(RealSystem::default()))).unwrap();
     let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
     assert_eq!(by_hand, [Some("ssh 'no host' 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
@@ -930,7 +931,7 @@ fn a_reused_or_kept_file_stays() {
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
     let mut executor =
-        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
+        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
     executor.perform(&plan()[0]).unwrap();
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before);
@@ -943,7 +944,7 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
         Op::MakeDirectory(MakeDirectory { path: "/srv/theirs".into() }),
         Op::MakeDirectory(MakeDirectory { path: "/run/r/../theirs".into() }),
         Op::BuildSeed(BuildSeed { path: "/etc/passwd".into(), patience_s: 0 }),
-        Op::Mount(Mount::of(PathRef::Path("/dev/sda1".into()), "/home".into(), "ext4")),
+        Op::Mount(Mount::without_atime(PathRef::Path("/dev/sda1".into()), "/home".into(), "ext4")),
         Op::CreateArray(CreateArray { name: "data".into(), ..array(&[]) }),
         Op::MakeLinear(MakeLinear { name: "home".into(), stretches: Vec::new(), read_only: false }),
         Op::MakeLinear(MakeLinear { name: "r/../home".into(), stretches: Vec::new(), read_only: false }),

@@ -133,7 +133,7 @@ pub(super) fn output_within(command: &mut Command, limit: Duration, script: Opti
 /// When it cannot be run or fails: its words.
 pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
     let limit = limit_of(&command);
-    said(&typed(&command), output_within(&mut command, limit, Some(script))?)
+    checked_output(&typed(&command), output_within(&mut command, limit, Some(script))?)
 }
 
 /// The same run to its end within so long; gives its standard output.
@@ -141,14 +141,14 @@ pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.
 pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String> {
-    said(&typed(&command), output_within(&mut command, limit, None)?)
+    checked_output(&typed(&command), output_within(&mut command, limit, None)?)
 }
 
 /// What a program said that did what it should.
 ///
 /// # Errors
 /// When it failed: its words.
-pub(super) fn said(shown: &str, output: Output) -> Result<String> {
+pub(super) fn checked_output(shown: &str, output: Output) -> Result<String> {
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{shown} failed ({}): {}", output.status, words.trim());

@@ -34,7 +34,7 @@ impl PassThrough {
 
     /// Whether the disk is there under its name, on this very function.
     fn is_back(&self, probe: &Probe) -> bool {
-        let real = probe.at(&self.disk).canonicalize();
+        let real = probe.path_below(&self.disk).canonicalize();
         let name = real.ok().and_then(|disk| disk.file_name()?.to_str().map(str::to_owned));
         name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(&*self.address))
     }
@@ -51,7 +51,7 @@ impl PassThrough {
     }
 
     fn unbind(&self, probe: &Probe) -> Result<()> {
-        let bound = probe.at(pci::folder(&self.address).join("driver"));
+        let bound = probe.path_below(pci::folder(&self.address).join("driver"));
         if !bound.exists() {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl PassThrough {
 
     /// From this host's driver to vfio-pci; the hold is on a disk that is gone with the unbind.
     fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
-        tell_kernel(&probe.at(pci::folder(&self.address).join("driver_override")), DRIVER)?;
+        tell_kernel(&probe.path_below(pci::folder(&self.address).join("driver_override")), DRIVER)?;
         self.unbind(probe)?;
         drop(hold);
         self.bind(probe, DRIVER)
@@ -68,7 +68,7 @@ impl PassThrough {
 
     /// Has the kernel find its driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
-        tell_kernel(&probe.at("/sys/bus/pci/drivers_probe"), &self.address)?;
+        tell_kernel(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
         ensure!(
             self.is_bound_to(probe, driver),
             "{} was not taken by {driver}: the kernel's log (dmesg) tells why",
@@ -120,15 +120,16 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
     let group = pci::group(probe, address).map(|group| Path::new("/dev/vfio").join(group));
     let own = probe.names(pci::folder(address).join("vfio-dev")).into_iter();
     let files = group.into_iter().chain(own.map(|name| Path::new("/dev/vfio/devices").join(name)));
-    let number =
-        |file: PathBuf| Some((fs::metadata(probe.at(&file)).ok()?.rdev(), file.display().to_string()));
+    let number = |file: PathBuf| {
+        Some((fs::metadata(probe.path_below(&file)).ok()?.rdev(), file.display().to_string()))
+    };
     let (found, _) = openers::find(probe, &OpenTarget::Character(files.filter_map(number).collect()));
     found.into_iter().map(|finding| finding.text).collect()
 }
 
 /// Its rules may set the disk up, and would do so after us.
 fn let_udev_finish(probe: &Probe) {
-    if probe.at("/run/udev/control").exists() {
+    if probe.path_below("/run/udev/control").exists() {
         // Where it does not within 10 s, or is not there, the disk is there all the same.
         let _ = run(&mut tool("udevadm", ["settle", "--timeout=10"]));
     }
@@ -141,7 +142,7 @@ fn let_udev_finish(probe: &Probe) {
 /// vfio-pci does not take it.
 pub fn take(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
     // What takes long comes before the last look.
-    if !probe.at("/sys/bus/pci/drivers").join(DRIVER).exists() {
+    if !probe.path_below("/sys/bus/pci/drivers").join(DRIVER).exists() {
         run(&mut tool("modprobe", [DRIVER])).context(NothingMade)?;
     }
     let hold = drive.claim(probe).context(NothingMade)?;
@@ -180,7 +181,7 @@ pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
         return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
     }
     // A lone end of line empties it.
-    tell_kernel(&probe.at(pci::folder(&drive.address).join("driver_override")), "\n")?;
+    tell_kernel(&probe.path_below(pci::folder(&drive.address).join("driver_override")), "\n")?;
     if driver.as_deref() != Some(&*drive.driver) {
         drive.unbind(probe)?;
         drive.bind(probe, &drive.driver)?;
@@ -219,7 +220,7 @@ mod tests {
     }
 
     fn bind(machine: &MadeUpMachine, driver: &str) {
-        let link = machine.probe.at(format!("/sys/bus/pci/devices/{ADDRESS}/driver"));
+        let link = machine.probe.path_below(format!("/sys/bus/pci/devices/{ADDRESS}/driver"));
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(format!("/sys/bus/pci/drivers/{driver}"), link).unwrap();
     }
@@ -228,7 +229,7 @@ mod tests {
     fn guest(machine: &MadeUpMachine) {
         machine.put(&[("/proc/4711/comm", "qemu-system-x86"), ("/proc/4711/fd/x", ""), ("/dev/vfio/x", "")]);
         for file in ["/dev/vfio/14", "/proc/4711/fd/9"] {
-            std::os::unix::fs::symlink("/dev/zero", machine.probe.at(file)).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", machine.probe.path_below(file)).unwrap();
         }
     }
 
@@ -256,9 +257,9 @@ mod tests {
     /// The kernel's end of `unbind` is a pipe here, at which the handing over stands still.
     #[test]
     fn nobody_can_mount_a_drive_until_it_is_unbound() {
-        let (machine, Some(device)) = (server(), Loop::of(1 << 20)) else { return };
+        let (machine, Some(device)) = (server(), Loop::with_size(1 << 20)) else { return };
         machine.put(&[("/sys/bus/pci/drivers/nvme/bind", "")]);
-        let pipe = machine.probe.at("/sys/bus/pci/drivers/nvme/unbind");
+        let pipe = machine.probe.path_below("/sys/bus/pci/drivers/nvme/unbind");
         if try_run(&["mkfifo", pipe.to_str().unwrap()]).is_none() {
             return;
         }

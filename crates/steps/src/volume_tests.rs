@@ -61,7 +61,7 @@ fn a_partition_is_made_found_and_taken_away() {
         return;
     }
     for table in ["gpt", "dos"] {
-        let Some(disk) = Loop::of(16 * MIB) else { return };
+        let Some(disk) = Loop::with_size(16 * MIB) else { return };
         let made = MakePartition {
             device: at(&disk.path),
             table: table.into(),
@@ -101,7 +101,7 @@ fn parts_and_the_whole_of_them_are_made_found_and_taken_away() {
     if !rig::root() || !has(&["dmsetup"], "/sys/module/dm_mod", "dm_mod") {
         return;
     }
-    let (Some(a), Some(b)) = (Loop::of(16 * MIB), Loop::of(16 * MIB)) else { return };
+    let (Some(a), Some(b)) = (Loop::with_size(16 * MIB), Loop::with_size(16 * MIB)) else { return };
     let part = Op::MakeLinear(MakeLinear {
         name: own("dm0"),
         stretches: vec![Stretch { device: at(&a.path), offset: 4 * MIB, bytes: 8 * MIB }],
@@ -159,7 +159,7 @@ fn an_array_goes_through_its_states_and_leaves_no_superblock() {
     if !rig::root() || !has(&["mdadm"], "/sys/module/raid456", "raid456") {
         return;
     }
-    let members: Vec<Loop> = (0..3).filter_map(|_| Loop::of(34 * MIB)).collect();
+    let members: Vec<Loop> = (0..3).filter_map(|_| Loop::with_size(34 * MIB)).collect();
     let create = array(5, &members);
     let op = Op::CreateArray(create.clone());
     assert_eq!(find(&op), None);
@@ -196,7 +196,7 @@ fn what_a_killed_mdadm_left_is_found_and_taken_away() {
     if !rig::root() || !has(&["mdadm"], "/sys/module/raid1", "raid1") {
         return;
     }
-    let members: Vec<Loop> = (0..2).filter_map(|_| Loop::of(34 * MIB)).collect();
+    let members: Vec<Loop> = (0..2).filter_map(|_| Loop::with_size(34 * MIB)).collect();
     let create = CreateArray { bytes: 32 * MIB, ..array(1, &members) };
     let op = Op::CreateArray(create.clone());
     let made = perform(&op).unwrap();
@@ -222,7 +222,7 @@ fn members_of_unequal_size_are_refused_before_anything_is_made() {
     if !rig::root() || !has(&["mdadm"], "/sys/module/raid1", "raid1") {
         return;
     }
-    let members: Vec<Loop> = [34, 36].into_iter().filter_map(|mib| Loop::of(mib * MIB)).collect();
+    let members: Vec<Loop> = [34, 36].into_iter().filter_map(|mib| Loop::with_size(mib * MIB)).collect();
     let op = Op::CreateArray(CreateArray { bytes: 32 * MIB, ..array(1, &members) });
     let error = perform(&op).unwrap_err();
     assert!(error.is::<NothingMade>(), "{error:#}");

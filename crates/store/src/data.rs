@@ -172,7 +172,7 @@ impl RunData {
 
     /// How it stands.
     pub fn state(&self) -> RunState {
-        RunState::of(self.outcome.as_deref(), self.is_running)
+        RunState::from_outcome(self.outcome.as_deref(), self.is_running)
     }
 
     /// Visits of sets, by number and set, in which a clock ran too far apart under that load: nothing of it that was timed there

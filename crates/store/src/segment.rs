@@ -134,7 +134,7 @@ impl Histograms {
 
     /// The histogram at `offset`, `None` when it is torn or of a layout that this version cannot read.
     pub fn get(&self, offset: u64) -> Option<Histogram> {
-        match self.at(offset) {
+        match self.read_at(offset) {
             Ok(Stored::Whole(histogram)) => Some(histogram),
             Ok(Stored::Torn) | Err(_) => None,
         }
@@ -144,7 +144,7 @@ impl Histograms {
     ///
     /// # Errors
     /// [`StoreError::Newer`]; [`StoreError::Malformed`] for a sound frame that does not decode.
-    pub fn at(&self, offset: u64) -> Result<Stored, StoreError> {
+    pub fn read_at(&self, offset: u64) -> Result<Stored, StoreError> {
         self.frame(offset, MAGIC, LAYOUT, |payload| {
             Histogram::decode(payload).map_err(|error| error.to_string())
         })
@@ -282,7 +282,7 @@ mod tests {
         assert!(bytes.len() > 300 << 10);
         let (_dir, histograms) = stored(&bytes);
         for at in (0..400).rev().chain(0..400) {
-            assert_eq!(histograms.at(offsets[at]).unwrap(), Stored::Whole(frames[at].clone()));
+            assert_eq!(histograms.read_at(offsets[at]).unwrap(), Stored::Whole(frames[at].clone()));
         }
     }
 
@@ -290,20 +290,20 @@ mod tests {
     fn torn_newer_and_foreign() {
         let good = encode(&some(&[5, 1000]));
         let (_dir, cut) = stored(&good[..good.len() - 1]);
-        assert_eq!(cut.at(0).unwrap(), Stored::Torn);
+        assert_eq!(cut.read_at(0).unwrap(), Stored::Torn);
         for beyond in [1, 9999, u64::MAX, u64::MAX / 2 + 3] {
-            assert_eq!(cut.at(beyond).unwrap(), Stored::Torn, "{beyond}");
+            assert_eq!(cut.read_at(beyond).unwrap(), Stored::Torn, "{beyond}");
         }
         let empty = tempfile::tempdir().unwrap();
         let missing = Histograms::open(empty.path(), "s").unwrap();
-        assert_eq!(missing.at(0).unwrap(), Stored::Torn);
+        assert_eq!(missing.read_at(0).unwrap(), Stored::Torn);
         let with = |at: usize| {
             let mut bytes = good.clone();
             bytes[at] = 2;
             let crc = crc_of(&bytes[..12], &bytes[16..]);
             bytes[12..16].copy_from_slice(&crc.to_le_bytes());
             let (_dir, histograms) = stored(&bytes);
-            histograms.at(0).unwrap_err().to_string()
+            histograms.read_at(0).unwrap_err().to_string()
         };
         assert!(with(4).contains("format 2"), "{}", with(4));
         assert!(with(6).contains("layout 2"), "{}", with(6));
@@ -338,7 +338,7 @@ mod tests {
             let bit = bit.index(bytes.len() * 8);
             bytes[bit / 8] ^= 1 << (bit % 8);
             let (_dir, histograms) = stored(&bytes);
-            prop_assert_eq!(histograms.at(0).unwrap(), Stored::Torn);
+            prop_assert_eq!(histograms.read_at(0).unwrap(), Stored::Torn);
         }
     }
 }

@@ -102,7 +102,7 @@ pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(ChildE
     let start = Instant::now();
     let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
     let ends = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-    let mut pipes = ends.map(Pipe::of);
+    let mut pipes = ends.map(Pipe::from_end);
     // Its times are gone when somebody has waited for it.
     let mut ended: Option<(Instant, CpuTime)> = None;
     loop {
@@ -153,7 +153,7 @@ pub fn output_of(command: &mut Command, limit: Duration) -> io::Result<Output> {
 /// Reads the last output of a program that has ended: until the end of the pipe, up to the limit of
 /// size, and for at most a second.
 pub fn last_words(pipe: impl Into<OwnedFd>) -> String {
-    let mut pipe = Pipe::of(Some(pipe.into()));
+    let mut pipe = Pipe::from_end(Some(pipe.into()));
     let start = Instant::now();
     while pipe.end.is_some() && pipe.read.len() <= LONGEST_OUTPUT && start.elapsed() < GRACE {
         pipe.read();
@@ -169,7 +169,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    fn of(end: Option<OwnedFd>) -> Pipe {
+    fn from_end(end: Option<OwnedFd>) -> Pipe {
         // This does not fail for a pipe. If it did, reads would block, and the output would only be
         // read later.
         let _ = end.as_ref().map(|end| ioctl_fionbio(end, true));

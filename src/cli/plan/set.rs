@@ -20,7 +20,7 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
     for step in &plan.steps {
         match plan.guests.iter().find(|guest| guest.steps.contains(&step.id)) {
             None => {
-                lines.extend(told(view, &std::mem::take(&mut alike), plan, stacks));
+                lines.extend(set_lines(view, &std::mem::take(&mut alike), plan, stacks));
                 let number = (step.id + 1).to_string();
                 lines.push(StepLines { first: number.clone(), last: number, text: line(view, step) });
             }
@@ -29,14 +29,14 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
                     .last()
                     .is_some_and(|other| summary(other, plan, stacks) != summary(guest, plan, stacks))
                 {
-                    lines.extend(told(view, &std::mem::take(&mut alike), plan, stacks));
+                    lines.extend(set_lines(view, &std::mem::take(&mut alike), plan, stacks));
                 }
                 alike.push(guest);
             }
             Some(_) => {}
         }
     }
-    lines.extend(told(view, &alike, plan, stacks));
+    lines.extend(set_lines(view, &alike, plan, stacks));
     folded(&lines)
 }
 
@@ -191,7 +191,7 @@ fn served<'a>(
     plan.targets.iter().filter(target).map(|(stack, _)| *stack)
 }
 
-fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> Option<StepLines> {
+fn set_lines(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> Option<StepLines> {
     let ([first, ..], [.., last]) = (guests, guests) else { return None };
     let numbers = numbers(first.steps.first(), last.steps.last(), guests);
     let (what, disks) = summary(first, plan, stacks);

@@ -64,7 +64,7 @@ pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path, stop: &Atom
         let shown = Recording::new(&quarry.text);
         let seconds = f64::from(seconds);
         let mut told = |done_s| {
-            shown.at(done_s, seconds);
+            shown.show_progress(done_s, seconds);
             stop::asked(stop)
         };
         noise::record(&quarry, seconds, iodepth, &mut told)?

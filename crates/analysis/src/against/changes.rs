@@ -97,7 +97,7 @@ impl<'a> Matched<'a> {
                 })
             }
             FigureKind::Cpu => [0, 1].into_iter().find_map(|run| {
-                let told = neighbours::told(self.sides[run])?;
+                let told = neighbours::neighbour_warning(self.sides[run])?;
                 Some(format!("in the {} run {told}", super::WORDS[run]))
             }),
         };
@@ -125,7 +125,7 @@ pub(super) struct ChangeEstimate {
 }
 
 impl ChangeEstimate {
-    pub(super) fn of(old: Standing, new: Standing, separation: f64) -> ChangeEstimate {
+    pub(super) fn from_old(old: Standing, new: Standing, separation: f64) -> ChangeEstimate {
         let value = old.log.zip(new.log).map(|(old, new)| (new - old).exp());
         let levels = old.level.and_then(|old| Ok((old, new.level?)));
         let unit = match (old.unit, new.unit) {
@@ -183,7 +183,7 @@ fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimat
     let by_bytes = matched.sides[0].workload.writes();
     let plain = [0, 1].map(|run| alone(matched.side(run, stack), of, by_bytes));
     let [old, new] = plain;
-    let plain = ChangeEstimate::of(old, new, matched.separation);
+    let plain = ChangeEstimate::from_old(old, new, matched.separation);
     let none = |reason: &str| ChangeEstimate::refused(Refusal::NotMeasured { reason: reason.into() });
     let own = match matched.baseline {
         None => none("the runs have no baseline in common"),
@@ -194,7 +194,7 @@ fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimat
                 let [old, new] = [0, 1].map(|run| {
                     over_baseline(matched.side(run, baseline), matched.side(run, stack), of, by_bytes)
                 });
-                ChangeEstimate::of(old, new, ADJOINING)
+                ChangeEstimate::from_old(old, new, ADJOINING)
             }
         },
     };
@@ -443,7 +443,7 @@ fn judged_in_words(
         Err(reason) => return cannot_tell(&reason.to_string()),
     };
     let settle = || settle(found, judged, limit);
-    let (call, sentence) = match LimitOutcome::of(found.ratio, found.low, found.high, limit) {
+    let (call, sentence) = match LimitOutcome::against_limit(found.ratio, found.low, found.high, limit) {
         LimitOutcome::Fails => (Call::Fails, format!("fails: all of the interval is {beyond}")),
         LimitOutcome::Passes => (Call::Passes, format!("passes: no part of the interval is {beyond}")),
         LimitOutcome::PerhapsBeyond => (

@@ -191,7 +191,7 @@ fn of_place(old: &PlaceFacts, new: &PlaceFacts) -> Vec<WarningReport> {
         pairs.filter_map(|((kind, a), (_, b))| differs(kind, &place, &a?, &b?)).collect();
     let machines = old.facts.vm.as_ref().zip(new.facts.vm.as_ref());
     let settings = machines.map(|(old, new)| machines::of_one(old, new)).unwrap_or_default();
-    for (kind, found) in [("fact", machines::said(old, new)), ("virtual_machine", settings)] {
+    for (kind, found) in [("fact", machines::user_differences(old, new)), ("virtual_machine", settings)] {
         all.extend(found.into_iter().filter_map(|one| {
             differs(kind, &format!("{place}, {}", one.name), &one.values[0], &one.values[1])
         }));

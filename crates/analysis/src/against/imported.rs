@@ -65,7 +65,7 @@ pub(super) fn against(
 ) -> Result<Against, Mismatch> {
     let items = [0, 1].map(|run| items(runs[run], &readings[run]));
     let pairs = pairs(&items)?;
-    let systems = Systems::of(&items)?;
+    let systems = Systems::from_items(&items)?;
     let mut workloads = Vec::new();
     for [old, new] in &pairs {
         let sides = [&items[0][*old], &items[1][*new]];
@@ -124,7 +124,7 @@ fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<Imported
 
 fn printed(loaded: Loaded<'_>) -> ImportedLoad<'_> {
     // All systems by the same word: a rate and a bandwidth have no ratio.
-    let told = |metric: &str| loaded.systems.iter().all(|group| Runs::of(group, metric).len() > 0);
+    let told = |metric: &str| loaded.systems.iter().all(|group| Runs::from_group(group, metric).len() > 0);
     let (metric, word) = if told("iops") { ("iops", "IOPS") } else { ("bandwidth", "bandwidth") };
     ImportedLoad {
         what: ItemKind::Load(loaded.load, loaded.way, loaded.part),
@@ -134,9 +134,9 @@ fn printed(loaded: Loaded<'_>) -> ImportedLoad<'_> {
             .systems
             .iter()
             .map(|group| {
-                let latency = Runs::of(group, "latency.mean");
+                let latency = Runs::from_group(group, "latency.mean");
                 let latency = (latency.len() > 0).then_some(SystemFigures::Printed(latency));
-                (group.system, SystemFigures::Printed(Runs::of(group, metric)), latency)
+                (group.system, SystemFigures::Printed(Runs::from_group(group, metric)), latency)
             })
             .collect(),
     }
@@ -233,7 +233,7 @@ struct Systems<'a> {
 
 impl<'a> Systems<'a> {
     /// By their names; where each run has only one, it is that.
-    fn of(items: &[Vec<ImportedLoad<'a>>; 2]) -> Result<Systems<'a>, Mismatch> {
+    fn from_items(items: &[Vec<ImportedLoad<'a>>; 2]) -> Result<Systems<'a>, Mismatch> {
         let names = |run: usize| {
             let mut names: Vec<&str> = Vec::new();
             let mut known: HashMap<&str, ()> = HashMap::new();
@@ -419,7 +419,7 @@ fn found([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
         (SystemFigures::Printed(old), SystemFigures::Printed(new)) => separation(old, new),
         _ => crate::imported::group::UNKNOWN_APART,
     };
-    let mut found = ChangeEstimate::of(old.standing(of), new.standing(of), apart);
+    let mut found = ChangeEstimate::from_old(old.standing(of), new.standing(of), apart);
     let ((below_old, above_old), (below_new, above_new)) = (old.slack(), new.slack());
     if let Ok(change) = &mut found.change {
         change.low *= below_new / above_old;

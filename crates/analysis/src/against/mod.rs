@@ -100,7 +100,7 @@ pub fn against(old: &RunData, new: &RunData, limits: RegressionLimits) -> Result
         .iter()
         .map(|[old, new]| Matched::new([&readings[0][*old], &readings[1][*new]], &stacks.pairs, apart_s))
         .collect();
-    let levels = ServiceLevels::of(&readings);
+    let levels = ServiceLevels::from_readings(&readings);
     let mut warnings = differences::warnings(runs, &readings, &matched);
     warnings.extend(stacks.warnings);
     let mut found = Against {
@@ -121,7 +121,7 @@ pub fn against(old: &RunData, new: &RunData, limits: RegressionLimits) -> Result
 }
 
 fn readings(run: &RunData) -> Vec<WorkloadView<'_>> {
-    run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(run, workload)).collect()
+    run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(run, workload)).collect()
 }
 
 fn emulated(runs: [&RunData; 2]) -> Vec<String> {
@@ -146,7 +146,7 @@ struct ServiceLevels {
 }
 
 impl ServiceLevels {
-    fn of(readings: &[Vec<WorkloadView>; 2]) -> ServiceLevels {
+    fn from_readings(readings: &[Vec<WorkloadView>; 2]) -> ServiceLevels {
         let named = readings.iter().flatten().flat_map(slo::levels).cloned();
         let levels = iotax_units::distinct(named);
         let many = readings.each_ref().map(|readings| slo::number(readings, &levels));

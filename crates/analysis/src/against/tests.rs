@@ -160,14 +160,14 @@ fn without_a_common_baseline_stacks_are_judged_as_they_stand() {
         found
             .warnings
             .iter()
-            .any(|one| one.said() == "baseline: was file in the old run, is loop in the new one")
+            .any(|one| one.to_sentence() == "baseline: was file in the old run, is loop in the new one")
     );
 }
 
 #[test]
 fn wrong_data_of_either_run_are_the_first_warning() {
     let found = compared(&twin::verified(), &renamed(twin::verified()));
-    let said = |at: usize| found.warnings[at].said();
+    let said = |at: usize| found.warnings[at].to_sentence();
     assert!(said(0).starts_with("wrong_data (old run): WRONG DATA from file | loop"), "{}", said(0));
     assert!(said(1).starts_with("wrong_data (new run): "), "{}", said(1));
     let right = || {
@@ -222,7 +222,7 @@ fn workloads_match_by_their_jobs_and_what_is_left_over_is_listed() {
     assert_eq!(found.workloads.len(), 1);
     assert_eq!(found.workloads[0].name, "boot");
     assert!(rate(&found, "loop").change.as_it_stands.bounds().is_some());
-    let said: Vec<String> = found.only.iter().map(super::OnlyIn::said).collect();
+    let said: Vec<String> = found.only.iter().map(super::OnlyIn::to_sentence).collect();
     assert_eq!(
         said,
         [
@@ -244,7 +244,7 @@ fn stacks_match_by_text_then_by_name_with_a_warning() {
     assert!(found.only.is_empty(), "{:?}", found.only);
     assert!(rate(&found, "xfs").change.as_it_stands.bounds().is_some());
     let said: Vec<String> =
-        found.warnings.iter().map(|one| one.said()).filter(|one| one.starts_with("stack")).collect();
+        found.warnings.iter().map(|one| one.to_sentence()).filter(|one| one.starts_with("stack")).collect();
     assert_eq!(
         said,
         [
@@ -293,7 +293,7 @@ fn what_differs_between_the_runs_is_said() {
         .iter_mut()
         .for_each(|worker| (worker.engine, worker.bytes) = ("sync".to_owned().into(), 1 << 30));
     let found = compared(&twin::a_week_before(91), &new);
-    let said: Vec<String> = found.warnings.iter().map(|one| one.said()).collect();
+    let said: Vec<String> = found.warnings.iter().map(|one| one.to_sentence()).collect();
     for expected in [
         "slice: was auto in the old run, is 100 ms in the new one",
         "kernel (host): was 6.1.0 in the old run, is 6.12.9 in the new one",
@@ -332,7 +332,7 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
         found
             .warnings
             .iter()
-            .any(|one| one.said() == "partial (new run): it ended before its time: interrupted")
+            .any(|one| one.to_sentence() == "partial (new run): it ended before its time: interrupted")
     );
 }
 

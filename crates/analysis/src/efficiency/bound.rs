@@ -62,7 +62,7 @@ impl Need {
     ///
     /// # Errors
     /// Why nothing follows.
-    pub fn of(layout: &Layout, ask: &DriveLoad) -> Result<Need, String> {
+    pub fn for_load(layout: &Layout, ask: &DriveLoad) -> Result<Need, String> {
         let case =
             Case { layout, ask: *ask, drives: layout.drives as f64, rules: Vec::new(), reads_first: false };
         case.need()
@@ -112,7 +112,8 @@ enum IoPosition {
 impl Case<'_> {
     fn need(mut self) -> Result<Need, String> {
         let share = self.ask.random;
-        let mut at = |wanted: f64, place| if wanted > 0.0 { self.at(place) } else { Ok(Cost::default()) };
+        let mut at =
+            |wanted: f64, place| if wanted > 0.0 { self.cost_at(place) } else { Ok(Cost::default()) };
         let (random, sequential) = (at(share, IoPosition::Random)?, at(1.0 - share, IoPosition::Sequential)?);
         // Of several arrays each has its part of the I/Os.
         let part = 1.0 / self.layout.arrays as f64;
@@ -121,7 +122,7 @@ impl Case<'_> {
         Ok(Need { random, sequential, share, rule, reads_first, unless })
     }
 
-    fn at(&mut self, place: IoPosition) -> Result<Cost, String> {
+    fn cost_at(&mut self, place: IoPosition) -> Result<Cost, String> {
         let reads = if self.ask.reads > 0.0 { self.read(place)? } else { Cost::default() };
         let writes = if self.ask.reads < 1.0 { self.write(place)? } else { Cost::default() };
         Ok(reads.times(self.ask.reads).plus(writes.times(1.0 - self.ask.reads)))
@@ -369,7 +370,7 @@ mod tests {
 
     /// Of drives of 400 reads and 100 writes a second.
     fn most(layout: &Layout, ask: &DriveLoad) -> f64 {
-        rate(&[(Need::of(layout, ask).unwrap().cost(), DRIVE)])
+        rate(&[(Need::for_load(layout, ask).unwrap().cost(), DRIVE)])
     }
 
     fn is(found: f64, wanted: f64) {
@@ -416,8 +417,8 @@ mod tests {
         is(most(&linear, &on(1.0, 1, 1.0)), READ);
         is(most(&linear, &on(1.0, 3, 0.0)), READ);
         is(most(&linear, &on(1.5, 3, 1.0)), 1.5 * READ);
-        assert_eq!(Need::of(&linear, &on(1.5, 3, 1.0)).unwrap().rule, "the region is on 2 of 4 drives");
-        assert_eq!(Need::of(&linear, &ask(1.0, 1.0, 4 * KIB)), Err(UNKNOWN_PART.to_owned()));
+        assert_eq!(Need::for_load(&linear, &on(1.5, 3, 1.0)).unwrap().rule, "the region is on 2 of 4 drives");
+        assert_eq!(Need::for_load(&linear, &ask(1.0, 1.0, 4 * KIB)), Err(UNKNOWN_PART.to_owned()));
     }
 
     #[test]
@@ -430,7 +431,7 @@ mod tests {
         is(of(&raid6(4), RANDWRITE, 4 * KIB), 4.0 / (1.0 / READ + 3.0 / WRITE));
         // Two of four chunks: two reads, three writes, each half of the I/O.
         is(of(&raid5(5), RANDWRITE, 128 * KIB), 5.0 / (1.0 / READ + 1.5 / WRITE));
-        let rule = |layout: &Layout, bs| Need::of(layout, &ask(0.0, 1.0, bs)).unwrap().rule;
+        let rule = |layout: &Layout, bs| Need::for_load(layout, &ask(0.0, 1.0, bs)).unwrap().rule;
         assert_eq!(rule(&raid5(5), 4 * KIB), "read-modify-write bound: 4 I/Os a write");
         assert_eq!(rule(&raid5(3), 4 * KIB), "reconstruct-write bound: 3 I/Os a write");
         assert_eq!(rule(&raid6(8), 4 * KIB), "read-modify-write bound: 6 I/Os a write");
@@ -449,7 +450,7 @@ mod tests {
             is(of(&raid5(5), load, bs), 4.0 * WRITE);
         }
         is(of(&raid6(6), SEQWRITE, stripe), 4.0 * WRITE);
-        let words = Need::of(&raid5(5), &ask(0.0, 0.0, 4 * KIB)).unwrap().rule;
+        let words = Need::for_load(&raid5(5), &ask(0.0, 0.0, 4 * KIB)).unwrap().rule;
         assert_eq!(words, "full stripes, gathered from several writes");
         // One stripe and a quarter: nine writes of a chunk and two reads for five chunks... of the rest, two of two.
         let odd = of(&raid5(5), RANDWRITE, 320 * KIB);
@@ -491,10 +492,10 @@ mod tests {
         is(of(&triple, RANDREAD, 4 * KIB), 2.0 * READ);
         for (lost, load) in [(2, RANDREAD), (2, RANDWRITE)] {
             let gone = Layout { failed: lost, ..raid5(5) };
-            assert_eq!(Need::of(&gone, &ask(load.0, load.1, 4 * KIB)), Err(GONE.to_owned()));
+            assert_eq!(Need::for_load(&gone, &ask(load.0, load.1, 4 * KIB)), Err(GONE.to_owned()));
         }
         let lost = degraded(layout(4, LayoutSpread::Striped { over: 4 }));
-        assert_eq!(Need::of(&lost, &ask(1.0, 1.0, 4 * KIB)), Err(GONE.to_owned()));
+        assert_eq!(Need::for_load(&lost, &ask(1.0, 1.0, 4 * KIB)), Err(GONE.to_owned()));
     }
 
     #[test]
@@ -526,14 +527,14 @@ mod tests {
     #[test]
     fn what_takes_whole_stripes_refuses_others() {
         let raid5f = layout(5, LayoutSpread::Parity { parity: 1, chunk: 64 * KIB, whole: true });
-        let why = Need::of(&raid5f, &ask(0.0, 1.0, 4 * KIB)).unwrap_err();
+        let why = Need::for_load(&raid5f, &ask(0.0, 1.0, 4 * KIB)).unwrap_err();
         assert_eq!(why, "it takes whole stripes of 256 KiB only");
         is(of(&raid5f, RANDWRITE, 256 * KIB), 4.0 * WRITE);
     }
 
     #[test]
     fn a_load_half_in_order_is_half_of_each() {
-        let need = Need::of(&raid5(5), &ask(0.0, 0.2, 64 * KIB)).unwrap();
+        let need = Need::for_load(&raid5(5), &ask(0.0, 0.2, 64 * KIB)).unwrap();
         let slow = Rates { reads: READ, writes: WRITE };
         let fast = Rates { reads: 2.0 * READ, writes: 2.0 * WRITE };
         let both = rate(&[(need.random.times(0.2), slow), (need.sequential.times(0.8), fast)]);
@@ -578,7 +579,7 @@ mod tests {
             let each = most(&layout(drives, LayoutSpread::Striped { over: drives }), &ask);
             prop_assert!(bound <= each * (1.0 + 1e-9), "{bound} of {each}");
             prop_assert!(bound > 0.0);
-            if let Ok(need) = Need::of(&Layout { failed: 1, ..whole }, &ask) {
+            if let Ok(need) = Need::for_load(&Layout { failed: 1, ..whole }, &ask) {
                 let left = rate(&[(need.cost(), DRIVE)]);
                 prop_assert!(left <= bound * (1.0 + 1e-9), "{left} of {bound}");
             }

@@ -30,7 +30,7 @@ const CHUNKS_AT_LEAST: u64 = 10;
 
 impl Covered {
     /// Of drives of so many bytes each. `None` of a layout that turns from drive to drive all the time: every region is on all.
-    pub fn of(layout: &Layout, member: u64, region: &Region) -> Option<Covered> {
+    pub fn by_region(layout: &Layout, member: u64, region: &Region) -> Option<Covered> {
         let LayoutSpread::Linear { chunk } = layout.spread else { return None };
         let whole = layout.drives * member;
         let unit = chunk.map_or(member, |chunk| chunk.min(whole / CHUNKS_AT_LEAST)).max(1);
@@ -60,7 +60,7 @@ mod tests {
     fn covered(chunk: Option<u64>, region: Region) -> (f64, u64) {
         let layout =
             Layout { spread: LayoutSpread::Linear { chunk }, name: "linear".into(), ..Layout::plain(4) };
-        let found = Covered::of(&layout, 100 * GIB, &region).unwrap();
+        let found = Covered::by_region(&layout, 100 * GIB, &region).unwrap();
         ((found.worth * 100.0).round() / 100.0, found.drives)
     }
 
@@ -84,6 +84,9 @@ mod tests {
 
     #[test]
     fn what_turns_all_the_time_is_on_all_drives() {
-        assert_eq!(Covered::of(&Layout::plain(4), GIB, &Region { offset: 0, bytes: 1, parts: 1 }), None);
+        assert_eq!(
+            Covered::by_region(&Layout::plain(4), GIB, &Region { offset: 0, bytes: 1, parts: 1 }),
+            None
+        );
     }
 }

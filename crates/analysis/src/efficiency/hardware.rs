@@ -23,7 +23,7 @@ pub(super) struct MatchedDrive<'a> {
 
 impl<'a> Hardware<'a> {
     /// `None` where not all members are a drive each.
-    pub(super) fn of(run: &'a RunData, stack: &'a Stack) -> Option<Hardware<'a>> {
+    pub(super) fn from_run(run: &'a RunData, stack: &'a Stack) -> Option<Hardware<'a>> {
         let drives: Option<Vec<MatchedDrive>> =
             stack.medium.members().iter().map(|member| drive(run, member)).collect();
         let drives = drives.filter(|drives| !drives.is_empty())?;

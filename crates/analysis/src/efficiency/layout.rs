@@ -26,7 +26,7 @@ impl Layout {
     ///
     /// # Errors
     /// Why nothing is known of it.
-    pub fn of(stack: &Stack) -> Result<Layout, String> {
+    pub fn from_stack(stack: &Stack) -> Result<Layout, String> {
         let all = drives(&stack.medium)?;
         let Some((layer, join)) = known_join(stack) else {
             let plain = Layout::plain(all);
@@ -56,7 +56,7 @@ impl Layout {
     }
 
     /// `RAID5`, `RAID5 with 1 drive lost`, `2 x RAID5`.
-    pub fn said(&self) -> String {
+    pub fn to_sentence(&self) -> String {
         let times = if self.arrays > 1 { format!("{} x ", self.arrays) } else { String::new() };
         match self.failed {
             0 => format!("{times}{}", self.name),
@@ -78,7 +78,7 @@ pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
 
 /// Bytes on one drive before the next one's turn, with the option that says so.
 pub fn stripe_unit(stack: &Stack) -> Option<(&'static str, u64)> {
-    let layout = Layout::of(stack).ok()?;
+    let layout = Layout::from_stack(stack).ok()?;
     let (layer, join) = known_join(stack)?;
     join(layer, layout.drives).ok()?.unit
 }

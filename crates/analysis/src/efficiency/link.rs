@@ -54,13 +54,13 @@ impl Case<'_> {
 
 /// The narrowest part of the way of each drive, if all have one alike.
 fn narrowest(hardware: &Hardware) -> Option<LinkPath> {
-    let mut all = hardware.drives().iter().map(|drive| way(hardware, drive));
+    let mut all = hardware.drives().iter().map(|drive| link_path(hardware, drive));
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 /// Only on a machine that is known to be none of somebody's: what is emulated tells links that nothing crosses.
-fn way(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
+fn link_path(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
     if drive.place.facts.cpu.under_hypervisor != Some(false) {
         return None;
     }

@@ -40,7 +40,7 @@ const OF_LINK: f64 = 0.5;
 
 /// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
 /// layout reckons with.
-pub fn of(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Efficiency> {
+pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Efficiency> {
     let reading = &readings[at];
     if reading.workload.probe.is_some()
         || reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims())
@@ -48,7 +48,7 @@ pub fn of(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Effici
         return Vec::new();
     }
     let of_stack = |(stack, row)| {
-        let hardware = Hardware::of(reading.run, &reading.run.start.scenario.stacks[stack]);
+        let hardware = Hardware::from_run(reading.run, &reading.run.start.scenario.stacks[stack]);
         let case = Case { readings, reading, stack, row, hardware: hardware.as_ref(), way: None };
         [case.measured(), case.carried(), case.networked(), case.linked(), case.rated()]
     };
@@ -110,7 +110,7 @@ impl Case<'_> {
 
     /// Of the whole load, and of a mix of its reads and writes apart.
     fn finding(&self, by: By, held: impl Fn(&Case, &Layout, &Job) -> Result<Held, String>) -> Efficiency {
-        let layout = Layout::of(self.stack());
+        let layout = Layout::from_stack(self.stack());
         let joins = layout.as_ref().map_or(true, |layout| !layout.name.is_empty());
         let direction = |layout: &Layout, job: &Job, way: IoDirection| {
             let held = held(&Case { way: Some(way), ..*self }, layout, &only(job, way));
@@ -130,7 +130,7 @@ impl Case<'_> {
         };
         let (drives, name) =
             layout.as_ref().map_or((self.stack().medium.members().len() as u64, String::new()), |layout| {
-                (layout.all_drives(), layout.said())
+                (layout.all_drives(), layout.to_sentence())
             });
         let (rule, unless) = held.as_ref().map_or((String::new(), None), |held| {
             let rules = [held.need.rule.clone(), held.also.clone().unwrap_or_default()];
@@ -155,7 +155,7 @@ impl Case<'_> {
             sentence: String::new(),
             scatter,
         };
-        found.sentence = said(&found, self.reading.workload);
+        found.sentence = efficiency_words(&found, self.reading.workload);
         found
     }
 
@@ -174,7 +174,7 @@ impl Case<'_> {
             flash: self.is_flash(),
             covered: self.covered(layout, job),
         };
-        Need::of(layout, &ask)
+        Need::for_load(layout, &ask)
     }
 
     /// Targets that every job of the load has at the same time.
@@ -196,7 +196,7 @@ impl Case<'_> {
         let bytes =
             job.size.map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
         let region = Region { offset: job.offset, bytes, parts: self.of_an_array(layout) };
-        Covered::of(layout, smallest.into_iter().min()?, &region)
+        Covered::by_region(layout, smallest.into_iter().min()?, &region)
     }
 
     /// Bytes of a drive, as its place tells it.
@@ -307,7 +307,7 @@ impl Case<'_> {
         }
         let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
         let basis = Basis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
-        let found = RateComparison::of(self.reading, pair, &paired, basis);
+        let found = RateComparison::estimate(self.reading, pair, &paired, basis);
         // What slices show of themselves spoils the ratio; that it is wide or one of many does not.
         let spoilt = found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
         let figure = found.figure().map("1", |ratio| ratio * times);
@@ -451,10 +451,10 @@ fn separation(pair: [&WorkloadView; 2]) -> f64 {
     }
 }
 
-fn said(found: &Efficiency, workload: &Workload) -> String {
+fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
     let who = marked(&found.stack, found.emulated.is_some());
     if let By::Tcp { between, streams } = &found.by {
-        return network::said(&who, between, *streams, found);
+        return network::network_words(&who, between, *streams, found);
     }
     let kind = workload.kind_subject();
     let drives = match (&found.by, found.drives) {

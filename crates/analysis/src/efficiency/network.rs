@@ -99,7 +99,7 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
             |reading: &&WorkloadView| reading.workload.probe.as_ref().is_some_and(|probe| probe.name == "rr");
         let trip = rows::mean_time(readings.iter().find(is_rr)?, net);
         let (added, ns) = (one.latency.difference.value().filter(|added| *added > 0.0)?, trip.value()?);
-        let words = |value, figure: &MeasuredFigure| Digits::of(value, figure.bounds(), "ns").words();
+        let words = |value, figure: &MeasuredFigure| Digits::for_value(value, figure.bounds(), "ns").words();
         Some(format!(
             "{}: {} more mean latency than {}: {} times a round trip of the network between {near} and {far} ({})",
             one.stack,
@@ -136,9 +136,9 @@ fn over(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
 }
 
 /// `file | nvmf: network between host and ssh:b: 1.10 GiB/s (tcp, 4 streams); this stack reaches 93.1 %`
-pub(super) fn said(who: &str, between: &str, streams: u32, found: &Efficiency) -> String {
+pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Efficiency) -> String {
     let MeasuredFigure::Known { value, unit, .. } = &found.could else { return String::new() };
-    let could = Digits::of(*value, found.could.bounds(), unit).words();
+    let could = Digits::for_value(*value, found.could.bounds(), unit).words();
     let counted = if *unit == "1/s" { " I/Os a second" } else { "" };
     let streams = iotax_units::counted(u64::from(streams), "stream", "streams");
     let share = found.share.value().map(|share| Digits::share(share, found.share.bounds()).words());

@@ -1,7 +1,7 @@
 //! Bounds by what makers rate a drive at: the scenario's `[rating]`, else what is known of the model that the place tells.
 
 use super::bound::{Cost, Need, Rates, rate};
-use super::{By, Case, Efficiency, Held, Layout, reads_of, said};
+use super::{By, Case, Efficiency, Held, Layout, efficiency_words, reads_of};
 use crate::findings::{MeasuredFigure, SampleUnit};
 use crate::{published, subject};
 use iotax_hardware::media::Medium;
@@ -80,7 +80,7 @@ impl Case<'_> {
             |(figure, could): (&PublishedFigure, f64)| published::single(figure.value / could, "1", false);
         let share = published.zip(found.could.value()).map(over);
         let found = Efficiency { published: share, ..found };
-        Efficiency { sentence: said(&found, self.reading.workload), ..found }
+        Efficiency { sentence: efficiency_words(&found, self.reading.workload), ..found }
     }
 
     /// Which other model the drives are of than the one that is rated.

@@ -398,7 +398,7 @@ fn layouts_are_read_from_the_layers() {
     let of = |many: usize, name: &str, options: &[(&str, &str)]| {
         let mut stack = twin::arrays().start.scenario.stacks[1].clone();
         (stack.medium, stack.layers) = (twin::drives(many), vec![twin::layer(name, options)]);
-        Layout::of(&stack).map(|layout| (layout.spread, layout.said()))
+        Layout::from_stack(&stack).map(|layout| (layout.spread, layout.to_sentence()))
     };
     let said = |text: &str| text.to_owned();
     const KIB: u64 = 1 << 10;
@@ -428,7 +428,7 @@ fn layouts_are_read_from_the_layers() {
         (stack.medium, stack.layers) = (twin::drives(5), vec![layer]);
         let state = format!(r#"{{"position":1,"state":"{state}","of":1}}"#);
         stack.state = Some(serde_json::from_str(&state).unwrap());
-        Layout::of(&stack).map(|layout| layout.said())
+        Layout::from_stack(&stack).map(|layout| layout.to_sentence())
     };
     assert_eq!(in_state("failed(1)"), Ok(said("RAID6 with 1 drive lost")));
     assert_eq!(in_state("healthy"), Ok(said("RAID6")));
@@ -439,10 +439,10 @@ fn layouts_are_read_from_the_layers() {
     let mut twice = twin::arrays().start.scenario.stacks[1].clone();
     let mirror = twin::layer("mdraid", &[("level", "1")]);
     twice.layers.extend([twin::layer("split", &[("parts", "2")]), mirror]);
-    assert!(Layout::of(&twice).unwrap_err().contains("not calculated"));
+    assert!(Layout::from_stack(&twice).unwrap_err().contains("not calculated"));
     twice.layers.pop();
     assert_eq!(
-        Layout::of(&twice).map(|layout| layout.name),
+        Layout::from_stack(&twice).map(|layout| layout.name),
         Ok(said("RAID5")),
         "parts are loaded as they are"
     );
@@ -469,7 +469,7 @@ proptest! {
     fn all_drives_at_once_are_all_that_they_are(reads in 0.0..=1.0f64, random in 0.0..=1.0f64, drives in 1u64..20, power in 0u32..9) {
         let layout = Layout::plain(drives);
         let ask = DriveLoad { reads, random, bs: 4096 << power, streams: 1, flash: false, covered: None };
-        let need = Need::of(&layout, &ask).unwrap();
+        let need = Need::for_load(&layout, &ask).unwrap();
         let cost = Cost { reads: need.cost().reads * drives as f64, writes: need.cost().writes * drives as f64 };
         let times = same_mix(cost, reads);
         prop_assert!(times.is_some_and(|times| (times - 1.0).abs() < 1e-9), "{times:?}");
@@ -481,11 +481,11 @@ proptest! {
 fn each_against_itself_is_one() {
     let run = twin::arrays();
     let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|load| WorkloadView::of(&run, load)).collect();
+        run.start.scenario.workloads.iter().map(|load| WorkloadView::from_run(&run, load)).collect();
     for reading in &readings {
         let row = rows::row(reading, 0);
         let case = Case { readings: &readings, reading, stack: 0, row: &row, hardware: None, way: None };
-        let layout = Layout::of(&run.start.scenario.stacks[0]).unwrap();
+        let layout = Layout::from_stack(&run.start.scenario.stacks[0]).unwrap();
         let held = case.against_each(0, &layout, &reading.workload.jobs[0]).unwrap();
         assert!((held.share.value().unwrap() - 1.0).abs() < 1e-12, "{:?}", held.share);
         let (low, high) = held.share.bounds().unwrap();

@@ -205,7 +205,7 @@ pub struct OnlyIn {
 
 impl OnlyIn {
     /// `only in the old run: stack loop (file:/srv/x.img | loop)`.
-    pub fn said(&self) -> String {
+    pub fn to_sentence(&self) -> String {
         format!("only in the {} run: {} {} ({})", self.run, self.what, self.name, self.detail)
     }
 }

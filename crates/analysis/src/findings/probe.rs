@@ -19,7 +19,7 @@ pub struct ProbeReport {
 
 impl ProbeReport {
     /// That of a probe that this version knows.
-    pub fn of(probe: &ProbeSpec) -> Option<ProbeReport> {
+    pub fn from_probe(probe: &ProbeSpec) -> Option<ProbeReport> {
         let found = probe.definition().ok()?;
         let head = match probe.unit().ok()? {
             ProbeUnit::Count(what) => format!("{what}/s"),

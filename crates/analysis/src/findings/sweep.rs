@@ -172,7 +172,7 @@ pub enum KneePosition {
 
 impl KneePosition {
     /// The point of greatest power, at an edge too.
-    pub fn at(&self) -> Option<&SweepValue> {
+    pub fn knee_value(&self) -> Option<&SweepValue> {
         match self {
             KneePosition::Inside { at, .. } | KneePosition::Edge { at, .. } => Some(at),
             KneePosition::None { .. } => None,

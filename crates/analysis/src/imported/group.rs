@@ -65,7 +65,7 @@ pub(crate) struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Those that tell it.
-    pub(crate) fn of(group: &SystemGroup<'a>, metric: &str) -> Runs<'a> {
+    pub(crate) fn from_group(group: &SystemGroup<'a>, metric: &str) -> Runs<'a> {
         let mut runs = Runs::default();
         for result in &group.results {
             runs.add(result, result.sample(metric));

@@ -54,7 +54,8 @@ fn row(
     baseline: Option<&SystemGroup>,
     zone: f64,
 ) -> ImportedRow {
-    let known = |metric: &str, unit: &'static str| figure(&Runs::of(group, metric), group, metric, unit);
+    let known =
+        |metric: &str, unit: &'static str| figure(&Runs::from_group(group, metric), group, metric, unit);
     let against = baseline.filter(|base| base.system != group.system);
     ImportedRow {
         system: group.system.to_owned(),
@@ -108,7 +109,7 @@ fn of_rates(
     zone: f64,
 ) -> Option<ImportedComparison> {
     [("iops", "IOPS"), ("bandwidth", "bandwidth")].into_iter().find_map(|(metric, word)| {
-        let runs = [base, other].map(|group| Runs::of(group, metric));
+        let runs = [base, other].map(|group| Runs::from_group(group, metric));
         comparison(&runs, base.system, words::quantity(loaded.load, loaded.way, word), zone)
     })
 }

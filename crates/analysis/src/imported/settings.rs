@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Returns the settings that differ, for each side, such as `direct=1` and `direct=0`; `None` if
 /// none differs, or if one side lists no options.
 pub(crate) fn differ(sides: [&[&ReportedLoad]; 2]) -> Option<[String; 2]> {
-    let [here, there] = [told(sides[0])?, told(sides[1])?];
+    let [here, there] = [values_by_option(sides[0])?, values_by_option(sides[1])?];
     let keys: BTreeSet<&str> = here.keys().chain(there.keys()).copied().collect();
     let other: Vec<&str> = keys.into_iter().filter(|key| here.get(key) != there.get(key)).collect();
     let said = |side: &BTreeMap<&str, Vec<&str>>| {
@@ -20,7 +20,7 @@ pub(crate) fn differ(sides: [&[&ReportedLoad]; 2]) -> Option<[String; 2]> {
 }
 
 /// Values by option; `None` where a load tells none.
-fn told<'a>(loads: &[&'a ReportedLoad]) -> Option<BTreeMap<&'a str, Vec<&'a str>>> {
+fn values_by_option<'a>(loads: &[&'a ReportedLoad]) -> Option<BTreeMap<&'a str, Vec<&'a str>>> {
     let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for load in loads {
         for (key, value) in load.settings.as_ref()?.iter().filter_map(|one| one.split_once('=')) {

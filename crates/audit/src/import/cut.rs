@@ -15,7 +15,7 @@ pub(super) struct UnnumberedLine<'a> {
 
 impl<'a> UnnumberedLine<'a> {
     /// Line `index` of a page; empty behind the last.
-    pub(super) fn of(page: &'a AuditedPage, index: usize) -> UnnumberedLine<'a> {
+    pub(super) fn from_page(page: &'a AuditedPage, index: usize) -> UnnumberedLine<'a> {
         let (text, prefix) = page.bare(index);
         UnnumberedLine { index, prefix, text }
     }
@@ -23,7 +23,7 @@ impl<'a> UnnumberedLine<'a> {
     /// The same for lines that begin with a number of their own, which a page takes for that of a listing where several follow
     /// one another: the whole line where nothing but `next` would be left.
     pub(super) fn with_number(page: &'a AuditedPage, index: usize, next: &str) -> UnnumberedLine<'a> {
-        let bare = UnnumberedLine::of(page, index);
+        let bare = UnnumberedLine::from_page(page, index);
         if bare.prefix > 0 && bare.text.trim_start().starts_with(next) {
             return UnnumberedLine { index, prefix: 0, text: page.line(index) };
         }
@@ -110,7 +110,7 @@ pub(super) fn walk(
 ) -> usize {
     let (mut at, mut end) = (from, from);
     while at < page.len() && at <= end + most {
-        let Some(known) = take(&UnnumberedLine::of(page, at), at) else { break };
+        let Some(known) = take(&UnnumberedLine::from_page(page, at), at) else { break };
         at += 1;
         end = if known { at } else { end };
     }
@@ -159,10 +159,10 @@ mod tests {
     fn numbers_of_a_line_are_told_from_listings_versions_and_sizes() {
         let page = AuditedPage::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n1.0.20 1,234 17:06 2.5\n");
         assert_eq!(
-            (UnnumberedLine::of(&page, 2).text, UnnumberedLine::with_number(&page, 2, "|").text),
+            (UnnumberedLine::from_page(&page, 2).text, UnnumberedLine::with_number(&page, 2, "|").text),
             (" | c", "2 | c")
         );
-        let line = UnnumberedLine::of(&page, 4);
+        let line = UnnumberedLine::from_page(&page, 4);
         let read: Vec<bool> = line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
         assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
         assert_eq!(["4k", "8KiB", "512", "x"].map(size), [Some(4096), Some(8192), Some(512), None]);

@@ -44,7 +44,7 @@ fn last_drawn(line: &str) -> &str {
 }
 
 fn drawn(page: &AuditedPage, at: usize) -> UnnumberedLine<'_> {
-    let line = UnnumberedLine::of(page, at);
+    let line = UnnumberedLine::from_page(page, at);
     line.without(line.text.len() - last_drawn(line.text).len())
 }
 

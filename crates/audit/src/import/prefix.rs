@@ -25,7 +25,7 @@ pub(super) fn add(page: &AuditedPage, imported: &mut Imported, scan: impl Fn(&Au
         }
         let Some(prefix) = begun_behind(page, at).filter(|prefix| !tried.contains(prefix)) else { continue };
         tried.push(prefix);
-        let bare = page.behind(|line| length_before(line, prefix).map(|bytes| bytes as u32));
+        let bare = page.after_prefix(|line| length_before(line, prefix).map(|bytes| bytes as u32));
         let mut found = scan(&bare);
         found.outputs.retain(|one| {
             !read.iter().any(|lines| one.lines.start < lines.end && lines.start < one.lines.end)

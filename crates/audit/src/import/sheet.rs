@@ -110,7 +110,7 @@ pub(super) fn fitting<'p>(
 /// a foreign one.
 pub(super) fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<ImportedOutputs> {
     let patterns = patterns(tool);
-    let find = |at: usize| fitting(patterns, &UnnumberedLine::of(page, at));
+    let find = |at: usize| fitting(patterns, &UnnumberedLine::from_page(page, at));
     let bare = |at: usize| find(at).is_some_and(|(pattern, _)| !pattern.has_figures());
     // The first of several lines without figures tells.
     if line > 0 && bare(line) && bare(line - 1) {

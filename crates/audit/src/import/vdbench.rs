@@ -114,7 +114,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
             head.clear();
             return (starts == 1).then_some(true);
         } else if is_head(text) {
-            let below = UnnumberedLine::of(page, at + 1).text;
+            let below = UnnumberedLine::from_page(page, at + 1).text;
             let new = columns(text, below);
             if head == new && sheets.is_empty() {
                 return None;

@@ -79,7 +79,7 @@ const GAP: usize = 2;
 const NEAR: usize = 8;
 
 impl<'a> Grid<'a> {
-    pub fn at(&self, row: usize, column: usize) -> Option<&Quantity> {
+    pub fn quantity_at(&self, row: usize, column: usize) -> Option<&Quantity> {
         match &self.cells {
             Cells::OfTable(rows) => {
                 let head = self.heads.get(column)?;
@@ -91,7 +91,7 @@ impl<'a> Grid<'a> {
 
     /// The figures of a column, from above.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&Quantity>> {
-        (0..self.cells.rows()).map(move |row| self.at(row, column))
+        (0..self.cells.rows()).map(move |row| self.quantity_at(row, column))
     }
 
     fn of_table(table: &'a PageTable) -> Option<Grid<'a>> {

@@ -62,14 +62,15 @@ impl Ends {
     /// What the printed operands give, in the unit of the derived figure.
     pub fn recomputed(&self) -> Option<Interval> {
         let given =
-            self.form.of(self.numerator.interval(), self.denominator.interval(), self.derived.unit)?;
+            self.form.quotient(self.numerator.interval(), self.denominator.interval(), self.derived.unit)?;
         Some(self.signed(given))
     }
 
     /// The same from the operands' printed values, without their rounding.
     pub fn central(&self) -> Option<f64> {
         let exact = |quantity: &Quantity| Interval::exact(quantity.figure.value);
-        let given = self.form.of(exact(&self.numerator), exact(&self.denominator), self.derived.unit)?;
+        let given =
+            self.form.quotient(exact(&self.numerator), exact(&self.denominator), self.derived.unit)?;
         Some(self.signed(given).middle())
     }
 
@@ -130,7 +131,7 @@ impl Ends {
             return false;
         }
         let numerator = above.interval().scaled(1.024f64.powi(power));
-        let given = self.form.of(numerator, below.interval(), self.derived.unit);
+        let given = self.form.quotient(numerator, below.interval(), self.derived.unit);
         given.is_some_and(|given| self.signed(given).meets(self.derived.interval()))
     }
 }

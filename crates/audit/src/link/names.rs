@@ -3,10 +3,10 @@
 /// Whether `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two Chinese characters in a row.
 /// `but` is what it must not be by: the part that two names have in common tells them not apart.
 pub fn mentions(text: &str, name: &str, but: &str) -> bool {
-    said(&parts(text), &parts(name), &parts(but))
+    names_it(&parts(text), &parts(name), &parts(but))
 }
 
-pub(super) fn said(text: &[String], name: &[String], but: &[String]) -> bool {
+pub(super) fn names_it(text: &[String], name: &[String], but: &[String]) -> bool {
     name.iter().any(|part| text.contains(part) && !but.contains(part))
 }
 

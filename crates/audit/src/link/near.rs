@@ -8,18 +8,18 @@ use crate::slip;
 
 /// Whether a ratio is what its operands give but for such a slip.
 pub(crate) fn is_slip(ends: &Ends) -> bool {
-    ends.recomputed().is_some_and(|given| of(&ends.derived, given))
+    ends.recomputed().is_some_and(|given| is_near(&ends.derived, given))
 }
 
 /// Whether a figure is one of those that `given` holds but for such a slip.
-pub(crate) fn of(printed: &Quantity, given: Interval) -> bool {
+pub(crate) fn is_near(printed: &Quantity, given: Interval) -> bool {
     let interval = printed.interval();
     if interval.middle() == 0.0 || given.low.signum() != given.high.signum() {
         return false;
     }
     let narrow = |one: Interval| one.high - one.low <= 0.025 * one.middle().abs();
     let fine = narrow(interval) && narrow(given);
-    if fine && slip::of(interval, given) == Some(Slip::FactorTen) {
+    if fine && slip::find_slip(interval, given) == Some(Slip::FactorTen) {
         return true;
     }
     // Few digits are within a slip of everything.
@@ -31,7 +31,7 @@ pub(crate) fn of(printed: &Quantity, given: Interval) -> bool {
     // Zeros at the end may be of rounding.
     let own = digits(own.round());
     let told = own.len() - own.iter().rev().take_while(|digit| **digit == b'0').count();
-    told >= 3 && is_near(&own, low, high)
+    told >= 3 && are_near(&own, low, high)
 }
 
 fn digits(value: f64) -> Vec<u8> {
@@ -39,7 +39,7 @@ fn digits(value: f64) -> Vec<u8> {
 }
 
 /// Whether changing one digit, or two neighbouring ones changing places, brings it between the two ends.
-fn is_near(own: &[u8], low: f64, high: f64) -> bool {
+fn are_near(own: &[u8], low: f64, high: f64) -> bool {
     let value = own.iter().fold(0.0, |all, digit| all * 10.0 + f64::from(digit - b'0'));
     let fits = |change: f64| change != 0.0 && (low - 0.5..=high + 0.5).contains(&(value + change));
     let apart = |digit: u8, other: u8| f64::from(digit) - f64::from(other);

@@ -3,7 +3,7 @@
 //! outweighs all readings that were tried.
 
 use super::grid::{Grid, GridColumn, Head};
-use super::names::said;
+use super::names::names_it;
 use super::near;
 use super::words::{
     BASE, CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
@@ -327,7 +327,7 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], words: &[Vec<String>], val
     if lists & (RATIO | CHANGE) != 0 || head.contains('%') {
         bits += 2.0;
     }
-    if said(&words[derived], above, below) || said(&words[derived], below, above) {
+    if names_it(&words[derived], above, below) || names_it(&words[derived], below, above) {
         bits += 2.0;
     }
     // The two that stand nearest to it.
@@ -442,8 +442,8 @@ fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
         Sequence {
             items: (0..grid.cells.rows())
                 .map(|row| RatioItem {
-                    value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
-                    ratio: grid.at(row, derived).map(|figure| as_ratio(figure, unit)),
+                    value: grid.quantity_at(row, value).copied().filter(|one| !is_ratio(one)),
+                    ratio: grid.quantity_at(row, derived).map(|figure| as_ratio(figure, unit)),
                     label: grid.labels[row],
                     lists: grid.label_lists[row],
                 })
@@ -491,7 +491,7 @@ enum Base {
 impl Base {
     const ALL: [Base; 3] = [Base::First, Base::Marked, Base::Named];
 
-    fn of(self, items: &[RatioItem]) -> Vec<Option<usize>> {
+    fn base_of_items(self, items: &[RatioItem]) -> Vec<Option<usize>> {
         let has = |item: &RatioItem| item.value.is_some();
         let alone = |at: Option<usize>| vec![at; items.len()];
         let mut bases = match self {
@@ -654,7 +654,7 @@ fn against<'a>(
     rows: Range<usize>,
     trials: &mut Vec<RatioTrial<'a>>,
 ) {
-    let bases = base.of(&sequence.items);
+    let bases = base.base_of_items(&sequence.items);
     for (at, item) in sequence.items.iter().enumerate().take(rows.end).skip(rows.start) {
         let (Some(numerator), Some(derived), Some(base)) = (&item.value, &item.ratio, bases[at]) else {
             continue;

@@ -73,7 +73,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// The same of figures of one sheet by their names, where it has all of them.
-    pub fn of(
+    pub fn relate_sheet(
         &mut self,
         sheet: &Sheet,
         target: &str,
@@ -272,6 +272,6 @@ fn slip(figure: &PrintedNumber, expected: Interval) -> Option<Slip> {
     let cut = Interval { low: figure.value, high: figure.value + (figure.high - figure.low) };
     match expected.meets(cut) {
         true => Some(Slip::Truncated),
-        false => slip::of(figure.interval(), expected).filter(|_| expected.high / expected.low < 1.5),
+        false => slip::find_slip(figure.interval(), expected).filter(|_| expected.high / expected.low < 1.5),
     }
 }

@@ -28,7 +28,7 @@ const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
 /// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by
 /// one rule once.
 pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(SettledFigure)) -> Vec<Finding> {
-    let mut sink = Sink::told(settles);
+    let mut sink = Sink::handing_on(settles);
     CHECKS.iter().for_each(|check| check(evidence, &mut sink));
     for finding in &mut sink.findings {
         let known = all().iter().any(|rule| rule.id == finding.rule);

@@ -79,7 +79,8 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
         match form {
             ToolForm::Product(target, factor, block, powers) => {
                 let size = if *block { sheet.workload.bs.map(|bytes| bytes as f64) } else { Some(1.0) };
-                size.into_iter().for_each(|size| ledger.of(sheet, target, (*factor, size), powers, *slack));
+                size.into_iter()
+                    .for_each(|size| ledger.relate_sheet(sheet, target, (*factor, size), powers, *slack));
             }
             ToolForm::Sum(target, parts) => ledger.adds(sheet, target, parts, *slack),
             ToolForm::Order(names) => {

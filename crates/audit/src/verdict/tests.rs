@@ -44,7 +44,7 @@ fn figures_that_blame_each_other_are_one_block_and_a_remark_causes_nothing() {
             .against([spot(blames)])
     };
     let roots = |findings: [Finding; 3]| {
-        let figures = FiguresBySpot::of(&findings);
+        let figures = FiguresBySpot::from_all(&findings);
         blocks(&findings, &figures).iter().map(|block| block.root).collect::<Vec<_>>()
     };
     let [one, other] = [(0, 1), (1, 0)].map(|(at, blames)| finding(Severity::WrongFigure, at, blames));

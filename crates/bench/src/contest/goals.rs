@@ -304,7 +304,7 @@ impl Contest {
     }
 
     /// `a page-cached file, uring, 4 KiB, iodepth 32 x 2`
-    pub fn said(&self) -> String {
+    pub fn to_sentence(&self) -> String {
         let bs = iotax_units::show_bytes(self.bs);
         let jobs = if self.numjobs > 1 { format!(" x {}", self.numjobs) } else { String::new() };
         format!("{}, {}, {bs}, iodepth {}{jobs}", self.name, self.engine, self.iodepth)
@@ -322,7 +322,7 @@ mod tests {
         goals.dedup();
         assert_eq!(goals, (1..=11).collect::<Vec<_>>());
         for contest in ALL {
-            assert!(contest.contenders().len() > 1, "{}", contest.said());
+            assert!(contest.contenders().len() > 1, "{}", contest.to_sentence());
         }
     }
 

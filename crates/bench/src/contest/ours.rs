@@ -23,7 +23,7 @@ pub fn shot(
     let load = ContestLoad { iomem: ours.iomem, ..load.clone() };
     let mut worker = worker(place, load.job(ours.stamps), &load)?;
     let result = worker.slice(&timed((seconds * 1e9) as u64, DISCARD_NS))?;
-    let mut shot = of(&result);
+    let mut shot = shot_of_slice(&result);
     shot.engine = format!("{} ({})", worker.engine().name, worker.engine().why);
     Ok(shot)
 }
@@ -54,7 +54,7 @@ pub(super) fn timed(window_ns: u64, min_discard_ns: u64) -> SliceSpec {
     SliceSpec::now(SliceBound::Time { ns: window_ns }, min_discard_ns, false)
 }
 
-fn of(result: &SliceResult) -> Shot {
+fn shot_of_slice(result: &SliceResult) -> Shot {
     let ios = (result.read.ios + result.write.ios) as f64;
     let all = (ios + result.discarded_ios as f64).max(1.0);
     let mut latency = Histogram::new();

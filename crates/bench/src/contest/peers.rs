@@ -102,7 +102,7 @@ impl Peer {
             Peer::TIoUring => t_io_uring_shot(place, load, engine, seconds, t_io_uring),
             _ => {
                 // Until fio has ended: its name may lead through our descriptor.
-                let held = Filename::of(&place.path)?;
+                let held = Filename::from_path(&place.path)?;
                 let shot = fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds);
                 shot.map_err(|error| if self.huge() { without_huge_pages(error, load) } else { error })
             }
@@ -292,7 +292,7 @@ mod tests {
     }
 
     fn job_file(peer: Peer, path: &Path, engine: EngineName) -> String {
-        peer.job_file(&Filename::of(path).unwrap(), 1 << 20, &load(), engine, 2.0)
+        peer.job_file(&Filename::from_path(path).unwrap(), 1 << 20, &load(), engine, 2.0)
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_depth_that_ours_has_in_threads_fio_has_in_threads() {
-        let path = Filename::of(Path::new("/dev/zero")).unwrap();
+        let path = Filename::from_path(Path::new("/dev/zero")).unwrap();
         let deep = ContestLoad { numjobs: 2, rate_iops: Some(1000), ..load() };
         let text = |engine| Peer::FioTuned.job_file(&path, 1 << 20, &deep, engine, 2.0);
         let sync = text(EngineName::Sync);

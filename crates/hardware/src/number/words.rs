@@ -21,7 +21,7 @@ pub(super) struct NumberWords {
 /// Spellings under one of their bytes, so that few are compared with a text.
 type ByByte<T> = BTreeMap<u8, Vec<(&'static str, T)>>;
 
-fn of<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'static str, T)] {
+fn words_of_byte<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'static str, T)] {
     byte.and_then(|byte| words.get(&byte.to_ascii_lowercase())).map_or(&[], Vec::as_slice)
 }
 
@@ -68,18 +68,21 @@ impl NumberWords {
             let part = || latin && text[..from].ends_with(|letter: char| letter.is_ascii_alphabetic());
             text.get(from..).is_some_and(|end| end.eq_ignore_ascii_case(word)) && !part()
         };
-        of(&self.hedges, text.as_bytes().last()).iter().find(|(word, _)| ends(word)).map(|(_, hedge)| *hedge)
+        words_of_byte(&self.hedges, text.as_bytes().last())
+            .iter()
+            .find(|(word, _)| ends(word))
+            .map(|(_, hedge)| *hedge)
     }
 
     /// Whether a text is a word that hedges the figure beside it, or one of several that do.
     pub fn hedges(&self, text: &str) -> bool {
-        let hedges = of(&self.hedges, text.as_bytes().last());
+        let hedges = words_of_byte(&self.hedges, text.as_bytes().last());
         self.parts.contains(&text) || hedges.iter().any(|(word, _)| text.eq_ignore_ascii_case(word))
     }
 
     /// Units that stand alone and may begin a text, the longer before the shorter.
     pub fn units(&self, text: &str) -> &[(&'static str, (NumberUnit, f64))] {
-        of(&self.units, text.as_bytes().first())
+        words_of_byte(&self.units, text.as_bytes().first())
     }
 }
 

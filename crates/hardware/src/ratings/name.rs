@@ -42,7 +42,7 @@ fn head(word: &str) -> &str {
 
 impl DriveNames {
     /// Of drives of which so many, the first, are of users' files.
-    pub(super) fn of(drives: &[RatedDrive], own: usize) -> DriveNames {
+    pub(super) fn from_drives(drives: &[RatedDrive], own: usize) -> DriveNames {
         let mut names = DriveNames::default();
         for (drive, entry) in drives.iter().enumerate() {
             let models = entry.models.iter().map(|model| (model, None));
@@ -66,12 +66,12 @@ impl DriveNames {
         let mut found = Vec::new();
         let mut at = 0;
         while at < words.len() {
-            let Some(first) = self.at(&words[at..]) else {
+            let Some(first) = self.find_at(&words[at..]) else {
                 at += 1;
                 continue;
             };
             let end = at + first.0.words.len();
-            let mut inner = (at + 1..end).filter_map(|from| Some((from, self.at(&words[from..])?)));
+            let mut inner = (at + 1..end).filter_map(|from| Some((from, self.find_at(&words[from..])?)));
             let further = inner.rfind(|(from, (name, _))| from + name.words.len() > end);
             let (from, (name, count)) = further.unwrap_or((at, first));
             at = from + name.words.len();
@@ -81,7 +81,7 @@ impl DriveNames {
         found
     }
 
-    fn at(&self, words: &[Word]) -> Option<(&Name, Option<u32>)> {
+    fn find_at(&self, words: &[Word]) -> Option<(&Name, Option<u32>)> {
         let (first, _) = words.first()?;
         let (count, bare) = counted(first);
         [(None, first.as_str()), (count, bare)].into_iter().find_map(|(count, first)| {

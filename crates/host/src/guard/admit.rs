@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_claim_keeps_others_off_and_ends_with_its_value() {
-        let Some(device) = Loop::of(1 << 20) else {
+        let Some(device) = Loop::with_size(1 << 20) else {
             return;
         };
         let hold = claim(&device.path).expect("claim");
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_device_without_consent_is_not_admitted() {
-        let Some(device) = Loop::of(1 << 20) else {
+        let Some(device) = Loop::with_size(1 << 20) else {
             return;
         };
         let admission = admit(&device.path, Intent::Read, &[]).expect("reading");

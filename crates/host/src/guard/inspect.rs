@@ -36,7 +36,7 @@ pub fn inspect(path: &Path) -> Result<Inspection> {
 /// # Errors
 /// As [`inspect`].
 pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
-    let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
+    let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
     let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
     let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };

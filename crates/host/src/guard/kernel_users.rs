@@ -20,7 +20,7 @@ pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     let swaps = probe.read("/proc/swaps").unwrap_or_default();
     let of_target = |line: &str| {
         let path = unescape(line.split_whitespace().next()?);
-        let meta = std::fs::metadata(probe.at(&path)).ok()?;
+        let meta = std::fs::metadata(probe.path_below(&path)).ok()?;
         target.matches(&meta)?;
         Some(finding(Use::Swap, format!("in use as swap space ({path})")))
     };
@@ -52,7 +52,7 @@ pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
 
 fn same_device(probe: &Probe, node: &BlockNode, other: &Path) -> bool {
     let numbers = OpenTarget::Device(block::numbers_in_question(probe, node));
-    std::fs::metadata(probe.at(other)).is_ok_and(|meta| numbers.matches(&meta).is_some())
+    std::fs::metadata(probe.path_below(other)).is_ok_and(|meta| numbers.matches(&meta).is_some())
 }
 
 fn holders(probe: &Probe, devnum: &str, name: &str) -> Vec<Finding> {

@@ -582,7 +582,7 @@ mod tests {
 
     #[test]
     fn a_full_file_system_leaves_nothing_behind() {
-        let Some(mount) = crate::guard::rig::Tmpfs::of(8 * MIB) else {
+        let Some(mount) = crate::guard::rig::Tmpfs::with_size(8 * MIB) else {
             return;
         };
         let path = mount.path().join("x");

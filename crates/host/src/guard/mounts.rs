@@ -36,7 +36,7 @@ fn number_of(probe: &Probe, mount: &Mount) -> String {
     if !mount.devnum.starts_with("0:") || !mount.source.starts_with('/') {
         return mount.devnum.clone();
     }
-    match std::fs::metadata(probe.at(&mount.source)) {
+    match std::fs::metadata(probe.path_below(&mount.source)) {
         Ok(meta) if meta.file_type().is_block_device() => crate::block::devnum(meta.rdev()),
         _ => mount.devnum.clone(),
     }
@@ -49,7 +49,7 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
     for pid in pids(probe) {
         // A process may end while we look: that is no blindness.
         let dir = format!("/proc/{pid}");
-        match std::fs::read_link(probe.at(format!("{dir}/ns/mnt"))) {
+        match std::fs::read_link(probe.path_below(format!("{dir}/ns/mnt"))) {
             Ok(link) => {
                 let key = link.to_string_lossy().into_owned();
                 if let (false, Some(text)) = (seen.contains_key(&key), probe.read(format!("{dir}/mountinfo")))

@@ -79,7 +79,7 @@ fn blindness(pids: &[String]) -> Option<String> {
 
 fn opened_by(probe: &Probe, pid: u32, target: &OpenTarget) -> std::io::Result<Option<String>> {
     let mut denied = None;
-    for entry in std::fs::read_dir(probe.at(Path::new("/proc").join(pid.to_string()).join("fd")))? {
+    for entry in std::fs::read_dir(probe.path_below(Path::new("/proc").join(pid.to_string()).join("fd")))? {
         // Following the link opens nothing: the kernel answers for the file behind it, also when its
         // name is gone or lies in another mount namespace.
         match std::fs::metadata(entry?.path()) {

@@ -68,7 +68,7 @@ fn refused_unless_named(device: &Loop, name: &str) {
 
 #[test]
 fn an_empty_device_that_nobody_uses_is_permitted_with_consent() {
-    let Some(device) = Loop::of(64 * MIB) else {
+    let Some(device) = Loop::with_size(64 * MIB) else {
         return;
     };
     let found = inspect_unhindered(&device.path);
@@ -82,7 +82,7 @@ fn an_empty_device_that_nobody_uses_is_permitted_with_consent() {
 
 #[test]
 fn mounted() {
-    let Some(device) = Loop::of(64 * MIB) else {
+    let Some(device) = Loop::with_size(64 * MIB) else {
         return;
     };
     if run(&["mkfs.ext4", "-q", device.name()]).is_none() {
@@ -104,7 +104,7 @@ fn mounted() {
 
 #[test]
 fn mounted_in_another_namespace_only() {
-    let Some(device) = Loop::of(64 * MIB) else {
+    let Some(device) = Loop::with_size(64 * MIB) else {
         return;
     };
     if run(&["mkfs.ext4", "-q", device.name()]).is_none() {
@@ -126,7 +126,7 @@ fn mounted_in_another_namespace_only() {
 
 #[test]
 fn a_mounted_partition_occupies_its_disk_but_not_its_sibling() {
-    let Some(device) = Loop::of(64 * MIB) else {
+    let Some(device) = Loop::with_size(64 * MIB) else {
         return;
     };
     if run(&["sgdisk", "-n", "1:2048:40959", "-n", "2:40960:81919", device.name()]).is_none() {
@@ -158,7 +158,7 @@ fn a_mounted_partition_occupies_its_disk_but_not_its_sibling() {
 
 #[test]
 fn held_by_a_loop_device() {
-    let Some(device) = Loop::of(16 * MIB) else {
+    let Some(device) = Loop::with_size(16 * MIB) else {
         return;
     };
     assert!(occupied_by(&device.file, Use::Loop).contains("held by loop device loop"));
@@ -174,7 +174,7 @@ fn held_by_a_loop_device() {
 
 #[test]
 fn swap() {
-    let Some(device) = Loop::of(16 * MIB) else {
+    let Some(device) = Loop::with_size(16 * MIB) else {
         return;
     };
     if run(&["mkswap", device.name()]).is_none() {
@@ -231,7 +231,7 @@ fn foreign_signatures() {
         ("swap", 16, &["mkswap"]),
     ];
     for (name, mib, words) in makers {
-        let Some(device) = Loop::of(mib * MIB) else {
+        let Some(device) = Loop::with_size(mib * MIB) else {
             return;
         };
         let mut words: Vec<&str> =
@@ -283,7 +283,7 @@ fn marks_of_caches_replicas_and_object_stores() {
         ("vdo", 8192 * MIB, &["vdoformat", "LOOP"]),
     ];
     for (name, bytes, words) in makers {
-        let Some(device) = Loop::of(*bytes) else {
+        let Some(device) = Loop::with_size(*bytes) else {
             return;
         };
         let words: Vec<&str> =
@@ -298,7 +298,7 @@ fn marks_of_caches_replicas_and_object_stores() {
 /// md is often not in the kernel, and mdadm then makes no superblock: version 1.2's first fields.
 #[test]
 fn a_raid_members_superblock() {
-    let Some(device) = Loop::of(64 * MIB) else {
+    let Some(device) = Loop::with_size(64 * MIB) else {
         return;
     };
     let disk = File::options().write(true).open(&device.path).expect("open");
@@ -311,7 +311,7 @@ fn a_raid_members_superblock() {
 
 #[test]
 fn data_without_a_signature() {
-    let Some(device) = Loop::of(64 * MIB) else {
+    let Some(device) = Loop::with_size(64 * MIB) else {
         return;
     };
     let disk = File::options().write(true).open(&device.path).expect("open");
@@ -356,7 +356,7 @@ fn a_file_open_in_another_process() {
 
 #[test]
 fn a_device_open_in_another_process() {
-    let Some(device) = Loop::of(16 * MIB) else {
+    let Some(device) = Loop::with_size(16 * MIB) else {
         return;
     };
     let script = format!("exec sleep 60 <{}", device.name());

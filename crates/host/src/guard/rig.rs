@@ -53,7 +53,7 @@ pub struct Tmpfs(TempDir);
 
 impl Tmpfs {
     /// Mounted with this size.
-    pub fn of(bytes: u64) -> Option<Tmpfs> {
+    pub fn with_size(bytes: u64) -> Option<Tmpfs> {
         let folder = tempfile::tempdir().expect("temporary folder");
         if !root() {
             return None;
@@ -94,7 +94,7 @@ pub struct Loop {
 
 impl Loop {
     /// Of so many bytes, with a partition scan.
-    pub fn of(bytes: u64) -> Option<Loop> {
+    pub fn with_size(bytes: u64) -> Option<Loop> {
         let folder = tempfile::tempdir().expect("temporary folder");
         let file = folder.path().join("loop.img");
         std::fs::File::create(&file).and_then(|file| file.set_len(bytes)).expect("backing file");

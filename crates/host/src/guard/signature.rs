@@ -169,7 +169,7 @@ fn read_pieces(file: &File, from: u64, length: u64, failures: &mut Vec<String>) 
 
 impl Area {
     /// Bytes at a place, when they lie in what was read.
-    fn at(&self, offset: u64, length: usize) -> Option<&[u8]> {
+    fn bytes_at(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let tail_start = self.bytes - self.tail.len() as u64;
         let (part, from) = match offset < self.head.len() as u64 {
             true => (&self.head, offset),
@@ -180,7 +180,7 @@ impl Area {
     }
 
     fn word(&self, offset: u64) -> Option<u32> {
-        Some(u32::from_le_bytes(self.at(offset, 4)?.try_into().ok()?))
+        Some(u32::from_le_bytes(self.bytes_at(offset, 4)?.try_into().ok()?))
     }
 
     /// The position of a magic, when it is there.
@@ -189,7 +189,7 @@ impl Area {
             At::Start(offset) => offset,
             At::End(before) => self.bytes.checked_sub(before)?,
         };
-        (self.at(offset, magic.len())? == magic).then_some(offset)
+        (self.bytes_at(offset, magic.len())? == magic).then_some(offset)
     }
 }
 
@@ -230,7 +230,7 @@ fn dos(area: &Area) -> Option<(&'static str, u64)> {
     if ALL.iter().any(|kind| boot_sector.contains(&kind.name) && area.holds(kind.at, kind.magic).is_some()) {
         return None;
     }
-    let entries: Vec<&[u8]> = area.at(446, 64)?.chunks(16).collect();
+    let entries: Vec<&[u8]> = area.bytes_at(446, 64)?.chunks(16).collect();
     let is_table = entries.iter().all(|entry| entry[0] & 0x7f == 0);
     let protective = entries.iter().any(|entry| entry[4] == 0xee);
     (is_table && !protective).then_some(("dos", 510))
@@ -251,7 +251,7 @@ fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
 /// DRBD's internal metadata: the last whole block of 4 KiB. Its magic tells the format (8.4 or 9) and whether it was left unclean.
 fn drbd(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xfff).checked_sub(4096)? + 60;
-    let word = area.at(at, 4)?;
+    let word = area.bytes_at(at, 4)?;
     (word[..3] == *b"\x83\x74\x02" && matches!(word[3], 0x6b..=0x6d)).then_some(("drbd", at))
 }
 

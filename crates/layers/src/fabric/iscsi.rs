@@ -56,7 +56,7 @@ impl Layer for Iscsi {
         let settings = settings(spec)?;
         let wire = if iser(spec) { FabricTransport::Rdma } else { FabricTransport::Tcp };
         let ends = Ends::plan(spec, below, wire, PORT, context)?;
-        let portal = SocketAddr::from(ends.at(spec)?);
+        let portal = SocketAddr::from(ends.addressed(spec)?);
         let instance = context.instance("iscsi");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
         let iqn = qualified("iqn", &instance, context);

@@ -62,14 +62,14 @@ impl Ends {
         let address = match address(spec, &near, &far, wire)? {
             Some(address) => given(address, wire, &near, &far, context),
             None if wire == FabricTransport::Tcp => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            None => own(context, &near),
+            None => own_network(context, &near),
         };
         let port = port_at(spec, address, first, &near, context)?;
         Ok(Ends { near, far, at: Some((address, port)) })
     }
 
     /// Of a fabric that has an address.
-    fn at(&self, spec: &LayerSpec) -> Result<(IpAddr, u16)> {
+    fn addressed(&self, spec: &LayerSpec) -> Result<(IpAddr, u16)> {
         self.at.with_context(|| format!("{}: {} without an address", spec.origin, spec.name))
     }
 
@@ -147,7 +147,7 @@ fn given(
 }
 
 /// A network of our own within one machine.
-fn own(context: &mut PlanContext, near: &Place) -> IpAddr {
+fn own_network(context: &mut PlanContext, near: &Place) -> IpAddr {
     let hash = digest(&[&context.tag.run_id, &context.steps.len().to_string(), "network"]);
     let [third, fourth, ..] = hash.to_le_bytes();
     // Link-local, without the first and last of 256 networks, which are reserved (RFC 3927); four addresses each.

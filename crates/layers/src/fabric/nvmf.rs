@@ -85,7 +85,7 @@ impl Layer for Nvmf {
                 serial: format!("iotax-{name}"),
                 host: host_nqn.clone(),
                 transport: transport.to_ascii_uppercase(),
-                at: ends.at(spec)?,
+                at: ends.addressed(spec)?,
                 has_transport: None,
             }),
             false => Op::ExportNvmf(ExportNvmf {

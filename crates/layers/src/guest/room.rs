@@ -43,8 +43,8 @@ const QEMU_BYTES: u64 = 96 << 20;
 
 impl Room {
     /// Of this machine.
-    pub fn of(probe: &Probe) -> Room {
-        let node = |name: &String| Some(NumaNode::of(probe, name.strip_prefix("node")?.parse().ok()?));
+    pub fn this_machine(probe: &Probe) -> Room {
+        let node = |name: &String| Some(NumaNode::numbered(probe, name.strip_prefix("node")?.parse().ok()?));
         Room {
             memory: memory_bytes(probe, "MemAvailable"),
             huge_pages: huge_pages(probe),
@@ -174,7 +174,7 @@ impl Room {
 
 impl NumaNode {
     /// What the page cache has there could be had too, but for what is dirty: more than this there is not.
-    fn of(probe: &Probe, number: u32) -> NumaNode {
+    fn numbered(probe: &Probe, number: u32) -> NumaNode {
         let bytes = |key| node_memory_bytes(probe, number, key);
         let cached = ["Active(file)", "Inactive(file)", "SReclaimable"].into_iter().filter_map(bytes);
         NumaNode {
@@ -430,7 +430,7 @@ mod tests {
         let machine = iotax_host::made_up::server();
         let meminfo = "Node 1 MemFree: 1000 kB\nNode 1 Active(file): 20 kB\nNode 1 Inactive(file): 3 kB\nNode 1 SReclaimable: 1 kB\n";
         machine.put(&[("/sys/devices/system/node/node1/meminfo", meminfo)]);
-        let nodes = Room::of(&machine.probe).nodes;
+        let nodes = Room::this_machine(&machine.probe).nodes;
         let told: Vec<_> = nodes.iter().map(|node| (node.number, node.memory)).collect();
         assert_eq!(told, [(0, None), (1, Some(1024 << 10))]);
     }

@@ -25,7 +25,7 @@ pub fn wanted(spec: &LayerSpec) -> Option<&Path> {
 ///
 /// # Errors
 /// Bad input: an image that is not there, cannot be read or started, or is under test itself.
-pub fn of(scenario: &Scenario) -> Result<Images> {
+pub fn inspect_images(scenario: &Scenario) -> Result<Images> {
     let mut images = Images::new();
     for spec in scenario.stacks.iter().flat_map(|stack| &stack.layers) {
         let Some(path) = wanted(spec) else { continue };
@@ -126,7 +126,7 @@ mod tests {
         let refused = |file: &str, image: &str| {
             let stack = format!("file:{},size=1MiB | vm(image={})", at(file), at(image));
             let scenario = from_arguments(&[stack], &ScenarioRequest::default()).unwrap();
-            of(&scenario).map_err(|error| {
+            inspect_images(&scenario).map_err(|error| {
                 assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
                 error.to_string().replace(folder.path().to_str().unwrap(), "")
             })

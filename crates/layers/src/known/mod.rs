@@ -54,7 +54,7 @@ impl Layer for EngineLayer {
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
-        let engine = parse_engine(word(spec, "name")?).map_err(|fault| told(spec, fault))?;
+        let engine = parse_engine(word(spec, "name")?).map_err(|fault| option_error(spec, fault))?;
         Ok(Exposed { engine, ..below.clone() })
     }
 }
@@ -63,11 +63,11 @@ fn hold_of(spec: &LayerSpec) -> Result<Hold> {
     let us = spec.option("us").map_or(Ok(0), microseconds_as_ns);
     let percent = spec.option("percent").map_or(Ok(0), percent_as_ppm);
     Ok(Hold {
-        ns: us.map_err(|fault| told(spec, fault))?,
-        share_ppm: percent.map_err(|fault| told(spec, fault))?,
+        ns: us.map_err(|fault| option_error(spec, fault))?,
+        share_ppm: percent.map_err(|fault| option_error(spec, fault))?,
     })
 }
 
-fn told(spec: &LayerSpec, fault: Fault) -> Error {
+fn option_error(spec: &LayerSpec, fault: Fault) -> Error {
     anyhow!("{}: {}", spec.origin, fault.why)
 }

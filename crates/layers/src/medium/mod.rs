@@ -47,7 +47,7 @@ pub fn plan(
     let shown = members.iter().zip(found).map(|(member, found)| shown(member, found, sibling, context));
     let mut all = shown.collect::<Result<Vec<_>>>()?.into_iter();
     let first = all.next().with_context(|| format!("{} has no member", medium.text()))?;
-    Ok(all.fold(first, beside))
+    Ok(all.fold(first, join_exposed))
 }
 
 /// Makes one medium, or one of several, ready, and says what it shows; see [`plan`].
@@ -130,7 +130,7 @@ fn shown(
     }
 }
 
-fn beside(mut all: Exposed, one: Exposed) -> Exposed {
+fn join_exposed(mut all: Exposed, one: Exposed) -> Exposed {
     match one.place == all.place {
         true => all.paths.extend(one.paths),
         false => all.copies.extend(one.paths.into_iter().map(|path| (one.place.clone(), path))),

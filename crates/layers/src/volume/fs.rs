@@ -78,7 +78,7 @@ impl Layer for FileSystem {
         };
         context.add(format!("make the {kind} file system"), Op::MakeFilesystem(make));
         let instance = context.instance("fs");
-        let mount = Mount::of(device.clone(), context.directory().join(instance), kind);
+        let mount = Mount::without_atime(device.clone(), context.directory().join(instance), kind);
         let relatime = word(spec, "mount")? == "relatime";
         let path = file_on(context, Mount { relatime, others: others.to_vec(), ..mount }, bytes);
         Ok(Exposed {

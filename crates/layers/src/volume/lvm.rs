@@ -73,7 +73,7 @@ impl Layer for Lvm {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(below.block, "{}: lvm needs block devices below it; hint: put loop between", spec.origin);
-        let room = Room::of(below, spec)?;
+        let room = Room::below_layer(below, spec)?;
         let volume = volume(spec, room)?;
         let bytes = extents(&volume) * EXTENT;
         let unwritten = match &volume {
@@ -113,7 +113,7 @@ struct Room {
 
 impl Room {
     /// The first extent of each member is LVM's: its metadata take 1 MiB, or what alignment to the stripes below makes of that.
-    fn of(below: &Exposed, spec: &LayerSpec) -> Result<Room> {
+    fn below_layer(below: &Exposed, spec: &LayerSpec) -> Result<Room> {
         let each = (below.bytes / EXTENT).saturating_sub(1);
         ensure!(
             each > 0,

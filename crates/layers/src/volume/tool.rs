@@ -74,7 +74,7 @@ impl Layer for ByTool {
     }
 
     fn moved(&self, spec: &LayerSpec, _: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
-        let tool = of(spec)?;
+        let tool = tool_of_layer(spec)?;
         let name =
             tool.made.clone().with_context(|| format!("{}: what is not made has no members", spec.origin))?;
         let change = match step {
@@ -87,7 +87,7 @@ impl Layer for ByTool {
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        let (tool, members) = (of(spec)?, below.paths.len());
+        let (tool, members) = (tool_of_layer(spec)?, below.paths.len());
         check_members(spec, tool, below)?;
         let most = tool.bytes(spec, members, below.bytes);
         ensure!(
@@ -146,7 +146,7 @@ impl Layer for ByTool {
     }
 }
 
-fn of(spec: &LayerSpec) -> Result<&Tool> {
+fn tool_of_layer(spec: &LayerSpec) -> Result<&Tool> {
     spec.tool.as_deref().with_context(|| format!("{}: {} without a description", spec.origin, spec.name))
 }
 

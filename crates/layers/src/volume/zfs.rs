@@ -80,7 +80,7 @@ impl Layer for Zfs {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(below.block, "{}: zfs needs block devices below it; hint: put loop between", spec.origin);
-        let wish = Wish::of(spec, below)?;
+        let wish = Wish::from_spec(spec, below)?;
         limit_arc(spec, context)?;
         let instance = context.instance("zfs");
         let make = MakeZpool {
@@ -102,7 +102,7 @@ impl Layer for Zfs {
             let unwritten = Some(FirstWrites::InOrder);
             return Ok(Exposed { paths: vec![PathRef::Yield(pool)], block: true, unwritten, ..shown });
         }
-        let mount = Mount::of(PathRef::Yield(pool), context.directory().join(instance), "zfs");
+        let mount = Mount::without_atime(PathRef::Yield(pool), context.directory().join(instance), "zfs");
         let relatime = spec.option("atime") == Some("on");
         let path = file_on(context, Mount { relatime, ..mount }, wish.bytes);
         Ok(Exposed { paths: vec![path], block: false, unwritten: None, ..shown })
@@ -152,7 +152,7 @@ struct Wish {
 }
 
 impl Wish {
-    fn of(spec: &LayerSpec, below: &Exposed) -> Result<Wish> {
+    fn from_spec(spec: &LayerSpec, below: &Exposed) -> Result<Wish> {
         options_of(spec, "kind", KINDS)?;
         let dataset = is_dataset(spec);
         let (members, each) = (below.paths.len() as u64, below.bytes);

@@ -81,7 +81,7 @@ impl RingMapping {
     ///
     /// # Errors
     /// When it would not lie within, whole and aligned: a kernel that says so is not one that is known here.
-    fn at<T>(&self, offset: u32, number: u32) -> io::Result<NonNull<T>> {
+    fn pointer_at_offset<T>(&self, offset: u32, number: u32) -> io::Result<NonNull<T>> {
         let offset = offset as usize;
         let end = size_of::<T>().checked_mul(number as usize).and_then(|bytes| bytes.checked_add(offset));
         let fits = end.is_some_and(|end| end <= self.length) && offset % align_of::<T>() == 0;
@@ -172,24 +172,24 @@ impl Ring {
         let rings = RingMapping::map(fd.as_fd(), of_submissions.max(of_completions), IORING_OFF_SQ_RING)?;
         let length = params.sq_entries as usize * size_of::<SubmissionEntry>();
         let entries = RingMapping::map(fd.as_fd(), length, IORING_OFF_SQES)?;
-        let array = rings.at::<u32>(sq.array, params.sq_entries)?;
+        let array = rings.pointer_at_offset::<u32>(sq.array, params.sq_entries)?;
         for at in 0..params.sq_entries {
             // SAFETY: `array` has as many; the kernel reads none before it is handed an entry. Entry i stands in place i for good.
             unsafe { array.add(at as usize).write(at) };
         }
         let submissions = Submissions {
-            head: rings.at(sq.head, 1)?,
-            tail: rings.at(sq.tail, 1)?,
-            flags: rings.at(sq.flags, 1)?,
-            entries: entries.at(0, params.sq_entries)?,
+            head: rings.pointer_at_offset(sq.head, 1)?,
+            tail: rings.pointer_at_offset(sq.tail, 1)?,
+            flags: rings.pointer_at_offset(sq.flags, 1)?,
+            entries: entries.pointer_at_offset(0, params.sq_entries)?,
             mask: params.sq_entries - 1,
             written: 0,
             handed_over: 0,
         };
         let completions = Completions {
-            head: rings.at(cq.head, 1)?,
-            tail: rings.at(cq.tail, 1)?,
-            answers: rings.at(cq.cqes, params.cq_entries)?,
+            head: rings.pointer_at_offset(cq.head, 1)?,
+            tail: rings.pointer_at_offset(cq.tail, 1)?,
+            answers: rings.pointer_at_offset(cq.cqes, params.cq_entries)?,
             mask: params.cq_entries - 1,
         };
         let timed_wait = params.features.contains(IoringFeatureFlags::EXT_ARG);
@@ -411,9 +411,12 @@ mod tests {
     fn a_layout_that_does_not_fit_is_refused() {
         let Some(ring) = ring(4) else { return };
         let length = ring._entries.length as u32;
-        assert!(ring._entries.at::<SubmissionEntry>(0, 4).is_ok());
+        assert!(ring._entries.pointer_at_offset::<SubmissionEntry>(0, 4).is_ok());
         for (offset, number) in [(0, 1000), (64, length), (length, 1), (4, 1)] {
-            assert!(ring._entries.at::<SubmissionEntry>(offset, number).is_err(), "{offset} {number}");
+            assert!(
+                ring._entries.pointer_at_offset::<SubmissionEntry>(offset, number).is_err(),
+                "{offset} {number}"
+            );
         }
     }
 }

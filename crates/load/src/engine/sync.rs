@@ -13,7 +13,7 @@ pub(super) const KIND: EngineFamily = EngineFamily {
     depth: Some(1),
     start: |setup: Setup| {
         let done = Vec::with_capacity(setup.depth as usize);
-        Lane::boxed(setup, |file, _| Ok(Sync { trimmer: Trimmer::of(&file)?, file, done }))
+        Lane::boxed(setup, |file, _| Ok(Sync { trimmer: Trimmer::for_file(&file)?, file, done }))
     },
 };
 

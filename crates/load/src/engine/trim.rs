@@ -21,7 +21,7 @@ pub(crate) enum Trimmer {
 
 impl Trimmer {
     /// By what the file is.
-    pub(crate) fn of(file: &File) -> io::Result<Trimmer> {
+    pub(crate) fn for_file(file: &File) -> io::Result<Trimmer> {
         let device = file.metadata()?.file_type().is_block_device();
         Ok(if device { Trimmer::Device } else { Trimmer::File })
     }
@@ -51,7 +51,7 @@ impl Trimmer {
 pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
     let told = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
     let meta = file.metadata().map_err(told)?;
-    match Trimmer::of(file).map_err(told)? {
+    match Trimmer::for_file(file).map_err(told)? {
         Trimmer::Device => check_device(meta.rdev(), offset, bytes),
         Trimmer::File => {
             let unit = meta.blksize();
@@ -107,7 +107,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&[7; 16384], 0).unwrap();
         check(&file, 0, 4096).unwrap();
-        let trimmer = Trimmer::of(&file).unwrap();
+        let trimmer = Trimmer::for_file(&file).unwrap();
         assert_eq!(trimmer, Trimmer::File);
         trimmer.trim(&file, 4096, 8192).unwrap();
         let mut data = vec![1; 16384];

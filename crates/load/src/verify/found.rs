@@ -80,7 +80,7 @@ pub struct Example {
 
 impl Example {
     /// `write 3`, `one of the writes 3 to 5`.
-    pub fn said(&self) -> String {
+    pub fn to_sentence(&self) -> String {
         match self.expected {
             (first, last) if first == last => format!("write {last} of it"),
             (first, last) => format!("one of the writes {first} to {last} of it"),
@@ -91,11 +91,11 @@ impl Example {
 impl VerifiedBlocks {
     /// Blocks that are not as they must be.
     pub fn wrong(&self) -> u64 {
-        BlockFault::ALL.into_iter().map(|kind| self.of(kind)).sum()
+        BlockFault::ALL.into_iter().map(|kind| self.count_wrong(kind)).sum()
     }
 
     /// Blocks that are wrong in that way.
-    pub fn of(&self, kind: BlockFault) -> u64 {
+    pub fn count_wrong(&self, kind: BlockFault) -> u64 {
         match kind {
             BlockFault::Lost => self.lost,
             BlockFault::Misplaced => self.misplaced,

@@ -53,7 +53,7 @@ impl Ledger {
         let (first, last) = (before.first(), after.issued());
         let (mut mixed, mut place) = (false, self.offset_of(block));
         for (at, piece) in data.chunks_exact(self.piece()).enumerate() {
-            match Stamp::of(piece) {
+            match Stamp::from_sector(piece) {
                 Some(stamp) => match self.out_of_place(&stamp, place, first, last) {
                     None => {}
                     Some((kind, words)) => return JudgedBlock::Wrong(kind, format!("sector {at}: {words}")),
@@ -134,7 +134,7 @@ mod tests {
         let found = judged(ledger, block, data);
         assert_eq!((found.wrong(), found.examples.len()), (1, 1));
         let example = &found.examples[0];
-        assert_eq!((example.offset, found.of(example.kind)), (ledger.offset_of(block), 1));
+        assert_eq!((example.offset, found.count_wrong(example.kind)), (ledger.offset_of(block), 1));
         (example.kind, example.found.clone())
     }
 
@@ -213,7 +213,7 @@ mod tests {
         let ledger = ledger();
         let _ = written(&ledger, 3, 1);
         let mut found = judged(&ledger, 3, &random(4));
-        assert_eq!(found.examples[0].said(), "write 1 of it");
+        assert_eq!(found.examples[0].to_sentence(), "write 1 of it");
         ledger.unreadable(3, &std::io::Error::from_raw_os_error(libc::EIO), &mut found);
         assert_eq!((found.blocks, found.wrong(), found.unreadable), (2, 2, 1));
         let both = found.clone().and(found);

@@ -30,7 +30,7 @@ pub(crate) struct LedgerState {
 }
 
 impl LedgerState {
-    fn of(word: u64) -> LedgerState {
+    fn from_word(word: u64) -> LedgerState {
         let take = |from: u32, bits: u32| word >> from & ((1 << bits) - 1);
         LedgerState {
             issued: take(0, ISSUED_BITS),
@@ -150,7 +150,7 @@ impl Ledger {
     /// What is known of a block now.
     #[inline]
     pub(crate) fn state(&self, block: u64) -> LedgerState {
-        LedgerState::of(self.words[block as usize].load(Ordering::Acquire))
+        LedgerState::from_word(self.words[block as usize].load(Ordering::Acquire))
     }
 
     #[inline]
@@ -158,7 +158,7 @@ impl Ledger {
         let word = &self.words[block as usize];
         let mut old = word.load(Ordering::Relaxed);
         loop {
-            let new = change(LedgerState::of(old));
+            let new = change(LedgerState::from_word(old));
             match word.compare_exchange_weak(old, new.word(), Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return new,
                 Err(other) => old = other,
@@ -225,7 +225,7 @@ mod tests {
                 0..=8 if in_flight.len() < most_in_flight => {
                     ledger.issue(0, &mut data);
                     in_flight.push(model.issue());
-                    assert_eq!(Stamp::of(&data).unwrap().generation, model.issued);
+                    assert_eq!(Stamp::from_sector(&data).unwrap().generation, model.issued);
                 }
                 15 if *which < 300 && !in_flight.is_empty() => {
                     in_flight.swap_remove(usize::from(*which) % in_flight.len());
@@ -285,9 +285,9 @@ mod tests {
         state = state.issue();
         for turn in 0..3 * MOST_IN_GROUP {
             let next = model.issue();
-            state = LedgerState::of(state.issue().word());
+            state = LedgerState::from_word(state.issue().word());
             model.end(last);
-            state = LedgerState::of(state.end().word());
+            state = LedgerState::from_word(state.end().word());
             last = next;
             assert!(state.first() <= model.first(), "{turn} {state:?}");
             assert!(turn > 10 || state.first() == 1);
@@ -308,7 +308,7 @@ mod tests {
             state = state.issue();
         }
         for _ in 0..2 * MOST_IN_FLIGHT {
-            state = LedgerState::of(state.end().word());
+            state = LedgerState::from_word(state.end().word());
         }
         assert!(state.is_moving() && state.first() <= 1);
     }
@@ -317,7 +317,7 @@ mod tests {
     fn the_last_generation_is_that_of_all_further_writes() {
         let most = u64::from(u32::MAX);
         let last = LedgerState { issued: most - 1, ..LedgerState::default() };
-        let later = LedgerState::of(last.issue().end().word());
+        let later = LedgerState::from_word(last.issue().end().word());
         assert_eq!((later.issued(), later.first()), (most, most));
         let further = later.issue();
         assert!(further.issued() == most && further.first() < most);

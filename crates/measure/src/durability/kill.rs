@@ -37,7 +37,7 @@ impl Victims {
     ///
     /// # Errors
     /// When one is not there.
-    pub fn of(guest: &GuestPlan) -> Result<Victims> {
+    pub fn guest_processes(guest: &GuestPlan) -> Result<Victims> {
         let process = |tag: &str| -> Result<ProcessId> {
             started_process(tag)?.with_context(|| format!("a process of guest {} is gone", guest.place))
         };

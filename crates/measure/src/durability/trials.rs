@@ -132,7 +132,7 @@ impl Session<'_> {
             let Some(trial) = self.trial(stand, places, &stack, number, kill)? else {
                 return Ok(RunOutcome::Interrupted);
             };
-            let text = format!("  {stack}: {}", told(&trial, all));
+            let text = format!("  {stack}: {}", trial_words(&trial, all));
             self.observer.tell(RunEvent::Trial { text });
             self.store.append(&RunRecord::Trial(trial))?;
             self.store.sync()?;
@@ -152,8 +152,8 @@ impl Session<'_> {
         let guest = stand.guest()?;
         let target = self.target(stand, places)?;
         let trial = self.trial_spec(stand, number);
-        let victims = Victims::of(guest)?;
-        let due = Due::of(stand.spec, &trial);
+        let victims = Victims::guest_processes(guest)?;
+        let due = Due::from_spec(stand.spec, &trial);
         let request = WireRequest::DurableWrite { target, spec: trial.clone() };
         let Loaded::Due { load_ns, acknowledged } = load(places, guest, request, &due, self.stop)? else {
             // Nobody can speak with an agent that is writing.
@@ -162,7 +162,7 @@ impl Session<'_> {
         };
         let (last, control) = victims.strike(kill, guest, places)?;
         let acknowledged = last.unwrap_or(0).max(acknowledged);
-        self.observer.tell(RunEvent::Phase { what: format!("{stack}: killed {}", kill.of()) });
+        self.observer.tell(RunEvent::Phase { what: format!("{stack}: killed {}", kill.phrase()) });
         match control {
             Some(control) => {
                 places.reach_again(guest, control, &self.run_id(), self.stop)?;
@@ -249,7 +249,7 @@ struct Due {
 }
 
 impl Due {
-    fn of(spec: &DurabilitySpec, trial: &TrialSpec) -> Due {
+    fn from_spec(spec: &DurabilitySpec, trial: &TrialSpec) -> Due {
         let mut random = Random::new(trial.seed, u64::MAX);
         let spread = spec.most_ns.saturating_sub(spec.least_ns);
         let after = Duration::from_nanos(spec.least_ns + random.below(spread.saturating_add(1)));
@@ -307,7 +307,7 @@ fn read_back(places: &mut Places, guest: &GuestPlan, request: WireRequest) -> Re
 }
 
 /// `trial 3 of 40: qemu killed after 1.2 s: all 512 acknowledged blocks kept`
-fn told(trial: &DurabilityTrial, all: u32) -> String {
+fn trial_words(trial: &DurabilityTrial, all: u32) -> String {
     let found = &trial.found;
     let what = match found.broken() {
         0 => format!("all {} acknowledged blocks kept", found.blocks),
@@ -325,7 +325,10 @@ mod tests {
     use super::*;
 
     fn due(spec: &DurabilitySpec, seed: u64, most_batches: u64) -> Due {
-        Due::of(spec, &TrialSpec { trial: 1, seed, blocks: 4096, batch: 16, in_flight: 4, most_batches })
+        Due::from_spec(
+            spec,
+            &TrialSpec { trial: 1, seed, blocks: 4096, batch: 16, in_flight: 4, most_batches },
+        )
     }
 
     #[test]

@@ -28,11 +28,11 @@ pub const HELP: LayerHelp = LayerHelp {
         Concept::WriteCache,
         How::By(|layer| {
             let writes_back = layer.option("mode") == Some("writeback");
-            Setting::of("mode=writeback", "writeback").filter(|_| writes_back)
+            Setting::named("mode=writeback", "writeback").filter(|_| writes_back)
         }),
     )],
     notes: &[("mode", "writethrough", COLD), ("mode", "writeback", COLD), ("mode", "writearound", COLD)],
-    capabilities: &[Capability::of("bcache", "layer bcache", "[/dev/x,/dev/y] | bcache")],
+    capabilities: &[Capability::needing("bcache", "layer bcache", "[/dev/x,/dev/y] | bcache")],
     requires: &[
         program!("make-bcache", "for the layer bcache", "bcache-tools", "bcache-tools", "bcache-tools"),
         module!("bcache", "bcache", "BCACHE", "for the layer bcache"),

@@ -14,7 +14,7 @@ pub struct Setting {
 
 impl Setting {
     /// Both as text; it is always something.
-    pub fn of(said: impl Into<String>, value: impl ToString) -> Option<Setting> {
+    pub fn named(said: impl Into<String>, value: impl ToString) -> Option<Setting> {
         Some(Setting { said: said.into(), value: value.to_string() })
     }
 }
@@ -117,9 +117,9 @@ impl Concept {
     }
 
     /// How a stack has it, by the last of its layers that has it at all; `None`: it has no such thing.
-    pub fn of(self, stack: &Stack) -> Option<Setting> {
+    pub fn setting_in(self, stack: &Stack) -> Option<Setting> {
         let of_layers = stack.layers.iter().rev().find_map(|layer| self.of_layer(layer));
-        of_layers.or_else(|| self.without().and_then(|(said, value)| Setting::of(said, value)))
+        of_layers.or_else(|| self.without().and_then(|(said, value)| Setting::named(said, value)))
     }
 
     fn of_layer(self, layer: &LayerSpec) -> Option<Setting> {
@@ -129,8 +129,8 @@ impl Concept {
             How::Option(option) => {
                 let value = layer.option(option)?;
                 match self.without().filter(|(_, none)| *none == value) {
-                    Some((said, none)) => Setting::of(said, none),
-                    None => Setting::of(format!("{option}={value}"), value),
+                    Some((said, none)) => Setting::named(said, none),
+                    None => Setting::named(format!("{option}={value}"), value),
                 }
             }
         }

@@ -27,7 +27,7 @@ pub const HELP: LayerHelp = LayerHelp {
     below: Face::Any,
     gives: Face::Any,
     anywhere: true,
-    capabilities: &[Capability::of("fio", "engine fio", "/dev/x | engine(fio)")],
+    capabilities: &[Capability::needing("fio", "engine fio", "/dev/x | engine(fio)")],
     requires: &[program!("fio", "for engine = \"fio\"", "fio", "fio", "fio 3 or newer")],
     programs: &["fio"],
     ..LayerHelp::PLAIN

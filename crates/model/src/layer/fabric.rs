@@ -14,7 +14,7 @@ pub const PORT: OptionDef = option("port", OptionKind::Port).also(&["trsvcid"]);
 pub fn transport(layer: &LayerSpec) -> Option<Setting> {
     let word = layer.option("transport")?;
     let below = if word == "iser" { "rdma" } else { word };
-    Setting::of(format!("{} over {word}", layer.name), below)
+    Setting::named(format!("{} over {word}", layer.name), below)
 }
 
 /// Checksums on the way: of NVMe over TCP alone, since open-iscsi asks for none and NBD has none.
@@ -22,5 +22,5 @@ pub fn digests(layer: &LayerSpec) -> Option<Setting> {
     let on = ["hdr-digest", "data-digest"].into_iter().filter(|option| layer.option(option) == Some("true"));
     let on = on.collect::<Vec<_>>().join(" and ");
     let said = if on.is_empty() { "no digest" } else { &on };
-    Setting::of(format!("{said} of {}", layer.name), &on)
+    Setting::named(format!("{said} of {}", layer.name), &on)
 }

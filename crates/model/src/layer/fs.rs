@@ -26,9 +26,9 @@ pub const HELP: LayerHelp = LayerHelp {
     joins: true,
     layout: Some(joined),
     capabilities: &[
-        Capability::of("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
-        Capability::of("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
-        Capability::of("fs(btrfs)", "layer fs(btrfs)", "/dev/x | fs(btrfs)"),
+        Capability::needing("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
+        Capability::needing("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
+        Capability::needing("fs(btrfs)", "layer fs(btrfs)", "/dev/x | fs(btrfs)"),
     ],
     requires: &[
         program!("mkfs.xfs", "for the layer fs(xfs)", "xfsprogs", "xfsprogs", "xfsprogs"),

@@ -30,8 +30,8 @@ pub const HELP: LayerHelp = LayerHelp {
     in_flight: Some(InFlight { option: "queue-depth", queues: None }),
     comparable: &[(Concept::Transport, How::By(transport)), (Concept::Digests, How::By(digests))],
     capabilities: &[
-        Capability::of("iscsi(tcp)", "layer iscsi(tcp)", "/dev/x | iscsi(tcp)"),
-        Capability::of("iscsi(iser)", "layer iscsi(iser)", "/dev/x | iscsi(iser)"),
+        Capability::needing("iscsi(tcp)", "layer iscsi(tcp)", "/dev/x | iscsi(tcp)"),
+        Capability::needing("iscsi(iser)", "layer iscsi(iser)", "/dev/x | iscsi(iser)"),
     ],
     requires: &[
         module!("iscsi_target_mod", "iscsi_target_mod", "ISCSI_TARGET", "for the target of iscsi"),

@@ -39,5 +39,5 @@ pub const HELP: LayerHelp = LayerHelp {
 /// Whether the client's cache holds writes back.
 pub fn write_cache(layer: &LayerSpec) -> Option<Setting> {
     let is_on = layer.option("cache") == Some("writeback");
-    Setting::of("librbd's cache holds writes back", "writeback").filter(|_| is_on)
+    Setting::named("librbd's cache holds writes back", "writeback").filter(|_| is_on)
 }

@@ -11,7 +11,7 @@ pub const HELP: LayerHelp = LayerHelp {
     example: "[/dev/nvme1n1,/dev/nvme2n1] | linear",
     joins: true,
     layout: Some(|_, _| Ok(LayoutSpread::ONE_BY_ONE.named("linear"))),
-    capabilities: &[Capability::of("linear", "layers split and linear", "/dev/x | split(2)")],
+    capabilities: &[Capability::needing("linear", "layers split and linear", "/dev/x | split(2)")],
     requires: &[
         program!("dmsetup", "for the layers split and linear", "dmsetup", "device-mapper", "dmsetup"),
         module!("dm_mod", "dm-mod", "BLK_DEV_DM", "for the layers split, linear and lvm"),

@@ -11,7 +11,7 @@ pub const HELP: LayerHelp = LayerHelp {
     example: "file:/srv/x.img,size=4GiB | loop",
     options: &[option("direct-io", Flag).also(&["direct_io"]).default("true")],
     below: Face::Any,
-    capabilities: &[Capability::of("loop", "layer loop", "/dev/x | loop")],
+    capabilities: &[Capability::needing("loop", "layer loop", "/dev/x | loop")],
     requires: &[
         program!("losetup", "for the layer loop", "mount util-linux", "util-linux", "util-linux"),
         Requirement {

@@ -37,7 +37,7 @@ pub const HELP: LayerHelp = LayerHelp {
         (
             Concept::Provisioning,
             How::By(|layer| {
-                Setting::of("thin volume", "thin").filter(|_| layer.option("type") == Some("thin"))
+                Setting::named("thin volume", "thin").filter(|_| layer.option("type") == Some("thin"))
             }),
         ),
     ],
@@ -47,9 +47,9 @@ pub const HELP: LayerHelp = LayerHelp {
         "the cache (dm-cache) is made anew with every set-up, so each visit starts with a cold one",
     )],
     capabilities: &[
-        Capability::of("lvm", "layer lvm", "/dev/x | lvm"),
-        Capability::of("lvm(thin)", "layer lvm(thin)", "/dev/x | lvm(thin)"),
-        Capability::of("lvm(cache)", "layer lvm(cache)", "/dev/x | lvm(cache)"),
+        Capability::needing("lvm", "layer lvm", "/dev/x | lvm"),
+        Capability::needing("lvm(thin)", "layer lvm(thin)", "/dev/x | lvm(thin)"),
+        Capability::needing("lvm(cache)", "layer lvm(cache)", "/dev/x | lvm(cache)"),
     ],
     requires: &[
         program!("lvm", "for the layer lvm", "lvm2", "lvm2", "LVM 2.03.12 or newer"),
@@ -78,7 +78,7 @@ pub const HELP: LayerHelp = LayerHelp {
 fn cache_mode(layer: &LayerSpec) -> Option<Setting> {
     let writes_back =
         layer.option("type") == Some("cache") && layer.option("cache-mode") == Some("writeback");
-    Setting::of("cache-mode=writeback", "writeback").filter(|_| writes_back)
+    Setting::named("cache-mode=writeback", "writeback").filter(|_| writes_back)
 }
 
 fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {

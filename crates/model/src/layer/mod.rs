@@ -266,7 +266,7 @@ impl LayerHelp {
 
 impl Capability {
     /// What that stack needs.
-    pub const fn of(name: &'static str, what: &'static str, stack: &'static str) -> Capability {
+    pub const fn needing(name: &'static str, what: &'static str, stack: &'static str) -> Capability {
         Capability { name, what, stack, more: &[] }
     }
 

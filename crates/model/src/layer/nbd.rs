@@ -20,7 +20,7 @@ pub const HELP: LayerHelp = LayerHelp {
     below: Face::Any,
     fabric: true,
     comparable: &[(Concept::Transport, How::By(transport)), (Concept::Digests, How::By(digests))],
-    capabilities: &[Capability::of("nbd", "layer nbd", "/dev/x | nbd")],
+    capabilities: &[Capability::needing("nbd", "layer nbd", "/dev/x | nbd")],
     requires: &[
         module!("nbd", "nbd", "BLK_DEV_NBD", "for the client of nbd"),
         program!("nbd-client", "for the client of nbd", "nbd-client", "nbd", "nbd-client"),

@@ -40,9 +40,9 @@ pub const HELP: LayerHelp = LayerHelp {
         (Concept::HostQueues, How::Option("nr-io-queues")),
     ],
     capabilities: &[
-        Capability::of("nvmf(tcp)", "layer nvmf(tcp)", "/dev/x | nvmf(tcp)"),
-        Capability::of("nvmf(rdma)", "layer nvmf(rdma)", "/dev/x | nvmf(rdma)"),
-        Capability::of("nvmf(loop)", "layer nvmf(loop)", "/dev/x | nvmf(loop)"),
+        Capability::needing("nvmf(tcp)", "layer nvmf(tcp)", "/dev/x | nvmf(tcp)"),
+        Capability::needing("nvmf(rdma)", "layer nvmf(rdma)", "/dev/x | nvmf(rdma)"),
+        Capability::needing("nvmf(loop)", "layer nvmf(loop)", "/dev/x | nvmf(loop)"),
     ],
     requires: &[
         module!("nvmet", "nvmet", "NVME_TARGET", "for the target of nvmf"),

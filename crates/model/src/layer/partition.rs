@@ -13,7 +13,7 @@ pub const HELP: LayerHelp = LayerHelp {
         option("align", Size).default("1MiB"),
         option("size", Size),
     ],
-    capabilities: &[Capability::of("partition", "layer partition", "/dev/x | partition")],
+    capabilities: &[Capability::needing("partition", "layer partition", "/dev/x | partition")],
     requires: &[program!(
         "sfdisk",
         ["sfdisk", "partx", "wipefs"],

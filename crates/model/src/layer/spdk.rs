@@ -32,7 +32,7 @@ pub const HELP: LayerHelp = LayerHelp {
     states: Some(States { source: "bdev_raid_get_bdevs", of: "raid1, raid5f", out: false }),
     comparable: &[(
         Concept::Provisioning,
-        How::By(|layer| Setting::of("thin lvol", "thin").filter(|_| layer.option("lvol") == Some("thin"))),
+        How::By(|layer| Setting::named("thin lvol", "thin").filter(|_| layer.option("lvol") == Some("thin"))),
     )],
     notes: &[
         (

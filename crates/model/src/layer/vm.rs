@@ -92,20 +92,28 @@ pub const HELP: LayerHelp = LayerHelp {
     ],
     drops_flushes: &[("cache", "unsafe"), ("snapshot", "on")],
     capabilities: &[
-        Capability::of("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
+        Capability::needing("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
         Capability {
             more: &["kvm"],
-            ..Capability::of("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm")
+            ..Capability::needing("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm")
         },
-        Capability::of("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
-        Capability::of(
+        Capability::needing("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
+        Capability::needing(
             "vhost-user",
             "a guest's disk served beside QEMU",
             "/dev/x | vm(attach=vhost-user-blk)",
         ),
-        Capability::of("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
-        Capability::of("guest-network", "a network to a guest and between guests", "/dev/x | vm(net=tap)"),
-        Capability::of(
+        Capability::needing(
+            "vhost-scsi",
+            "a guest's disk served by the kernel",
+            "/dev/x | vm(attach=vhost-scsi)",
+        ),
+        Capability::needing(
+            "guest-network",
+            "a network to a guest and between guests",
+            "/dev/x | vm(net=tap)",
+        ),
+        Capability::needing(
             "guest-vhost-net",
             "a guest's network card served by the kernel",
             "/dev/x | vm(net=tap,vhost=on)",
@@ -117,5 +125,5 @@ pub const HELP: LayerHelp = LayerHelp {
 
 fn provisioning(layer: &LayerSpec) -> Option<Setting> {
     let is_thin = layer.option("format") == Some("qcow2") && layer.option("preallocation") == Some("off");
-    Setting::of("thin image", "thin").filter(|_| is_thin)
+    Setting::named("thin image", "thin").filter(|_| is_thin)
 }

@@ -55,7 +55,7 @@ pub const HELP: LayerHelp = LayerHelp {
          there is no durable figure",
     )],
     drops_flushes: &[("sync", "disabled")],
-    capabilities: &[Capability::of("zfs", "layer zfs", "/dev/x | zfs")],
+    capabilities: &[Capability::needing("zfs", "layer zfs", "/dev/x | zfs")],
     requires: &[Requirement {
         id: "zfs",
         why: "for the layer zfs",
@@ -97,7 +97,7 @@ fn redundancy(layer: &LayerSpec, _: usize) -> u32 {
 
 fn provisioning(layer: &LayerSpec) -> Option<Setting> {
     let is_thin = !is_dataset(layer) && layer.option("thin") != Some("false");
-    Setting::of("thin zvol", "thin").filter(|_| is_thin)
+    Setting::named("thin zvol", "thin").filter(|_| is_thin)
 }
 
 fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {

@@ -30,7 +30,7 @@ pub enum RunState {
 
 impl RunState {
     /// By the outcome that its record ends with, and whether somebody runs it.
-    pub fn of(outcome: Option<&str>, is_running: bool) -> RunState {
+    pub fn from_outcome(outcome: Option<&str>, is_running: bool) -> RunState {
         match outcome {
             Some(COMPLETE) => RunState::Complete,
             Some(INTERRUPTED) => RunState::Interrupted,
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn every_state_has_one_word_and_only_a_record_without_an_end_can_run() {
-        let of = |outcome| [false, true].map(|is_running| RunState::of(outcome, is_running).word());
+        let of = |outcome| [false, true].map(|is_running| RunState::from_outcome(outcome, is_running).word());
         for word in [COMPLETE, INTERRUPTED, WAITS, MANUAL] {
             assert_eq!(of(Some(word)), [word; 2]);
         }

@@ -73,7 +73,7 @@ impl InputError {
 
     /// The same at a line and a column.
     #[must_use]
-    pub fn at(mut self, (line, column): (usize, usize)) -> Self {
+    pub fn at_position(mut self, (line, column): (usize, usize)) -> Self {
         self.line = Some(line);
         self.column = Some(column);
         self
@@ -174,7 +174,7 @@ pub struct LineStarts<'a> {
 
 impl<'a> LineStarts<'a> {
     /// Of this text.
-    pub fn of(text: &'a str) -> LineStarts<'a> {
+    pub fn from_text(text: &'a str) -> LineStarts<'a> {
         let behind = text.match_indices('\n').map(|(newline, _)| newline + 1);
         LineStarts { text, starts: std::iter::once(0).chain(behind).collect() }
     }
@@ -213,14 +213,14 @@ impl Origin {
 
     /// An error about a key that stands here.
     pub fn error(&self, key: &str, fault: Fault) -> InputError {
-        self.here(fault).key(key)
+        self.error_here(fault).key(key)
     }
 
     /// An error about what stands here.
-    pub fn here(&self, fault: Fault) -> InputError {
+    pub fn error_here(&self, fault: Fault) -> InputError {
         let error = InputError::new(self.file.clone(), fault);
         match self.at {
-            Some(at) => error.at(at),
+            Some(at) => error.at_position(at),
             None => error,
         }
     }
@@ -244,7 +244,7 @@ impl Located {
 
     /// An error about the value of a key that stands at these bytes.
     pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
-        Origin { file: self.file.clone(), at: Some(LineStarts::of(&self.text).position(span.start)) }
+        Origin { file: self.file.clone(), at: Some(LineStarts::from_text(&self.text).position(span.start)) }
             .error(key, fault)
     }
 }
@@ -255,9 +255,9 @@ mod tests {
 
     #[test]
     fn places() {
-        assert_eq!(LineStarts::of("a\nbcé d").position(6), (2, 4));
-        assert_eq!(LineStarts::of("a\n\nb").position(2), (2, 1));
-        assert_eq!(LineStarts::of("").position(9), (1, 1));
+        assert_eq!(LineStarts::from_text("a\nbcé d").position(6), (2, 4));
+        assert_eq!(LineStarts::from_text("a\n\nb").position(2), (2, 1));
+        assert_eq!(LineStarts::from_text("").position(9), (1, 1));
         assert_eq!(excerpt("é | b", &(5..6)), "  é | b\n      ^");
         assert_eq!(excerpt("ab", &(2..2)), "  ab\n    ^");
     }

@@ -83,7 +83,7 @@ impl FioLines<'_> {
                     format!("\"{line}\" stands before any section"),
                     "begin with a line such as [global]",
                 );
-                return Err(origin.here(fault));
+                return Err(origin.error_here(fault));
             };
             self.line(line, &origin, path, &mut section.pairs)?;
         }
@@ -123,7 +123,7 @@ impl FioLines<'_> {
                     "a section in an included file",
                     "an included file has only lines of key=value",
                 );
-                return Err(inner.here(fault));
+                return Err(inner.error_here(fault));
             }
             self.line(line, &inner, &path, pairs)?;
         }
@@ -137,11 +137,11 @@ impl FioLines<'_> {
         let mut rest = line;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, behind)) = after.split_once('}') else {
-                return Err(origin.here(Fault::hint("\"${\" without \"}\"", "write ${NAME}")));
+                return Err(origin.error_here(Fault::hint("\"${\" without \"}\"", "write ${NAME}")));
             };
             let value = (self.environment)(name).ok_or_else(|| {
                 let why = format!("environment variable \"{name}\" is not set");
-                origin.here(Fault::hint(why, format!("run with {name}=... before the command")))
+                origin.error_here(Fault::hint(why, format!("run with {name}=... before the command")))
             })?;
             text.push_str(before);
             text.push_str(&value);
@@ -163,9 +163,9 @@ fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Or
 
 fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
     match fio::section(line) {
-        Some("") => Err(origin.here(Fault::new("a section without a name"))),
+        Some("") => Err(origin.error_here(Fault::new("a section without a name"))),
         Some(name) => Ok(name.to_owned()),
-        None => Err(origin.here(Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),
+        None => Err(origin.error_here(Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),
     }
 }
 
@@ -190,7 +190,7 @@ impl JobFileReader {
             return Ok(());
         }
         let pairs: Pairs = self.global.iter().cloned().chain(section.pairs).collect();
-        let job = FioJob::of(section.name, section.origin, &pairs, &mut self.notes)?;
+        let job = FioJob::from_section(section.name, section.origin, &pairs, &mut self.notes)?;
         match self.drafts.last_mut() {
             Some(group) if !job.stonewall => group.jobs.push(job),
             _ => self.drafts.push(JobGroup { jobs: vec![job] }),
@@ -208,7 +208,12 @@ struct FioJob {
 }
 
 impl FioJob {
-    fn of(section: String, origin: Origin, pairs: &[Pair], notes: &mut Notes) -> Result<Self, InputError> {
+    fn from_section(
+        section: String,
+        origin: Origin,
+        pairs: &[Pair],
+        notes: &mut Notes,
+    ) -> Result<Self, InputError> {
         let mut words = JobWords::default();
         let mut name = section;
         let mut stonewall = false;
@@ -223,7 +228,7 @@ impl FioJob {
                     words.set("norandommap", if pair.flag()? { "1" } else { "0" }, &pair.origin);
                 }
                 "do_verify" => never_read = (!pair.flag()?).then_some(pair),
-                "ioengine" => engine = (FioEngine::of(pair)?, Some(pair)),
+                "ioengine" => engine = (FioEngine::from_pair(pair)?, Some(pair)),
                 key => match canonical(key) {
                     Some(word) => {
                         sweep::refuse_in_job_file(word, pair.value()?)
@@ -349,7 +354,7 @@ enum FioEngine {
 }
 
 impl FioEngine {
-    fn of(pair: &Pair) -> Result<Self, InputError> {
+    fn from_pair(pair: &Pair) -> Result<Self, InputError> {
         match pair.value()? {
             "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(FioEngine::Sync),
             "libaio" | "io_uring" | "windowsaio" | "solarisaio" => Ok(FioEngine::Async),

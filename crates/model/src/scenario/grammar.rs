@@ -400,16 +400,16 @@ impl<'a> Scan<'a> {
     fn found(&self) -> String {
         match self.peek() {
             None => "the end".to_owned(),
-            Some(_) => format!("{:?}", &self.text[self.here()]),
+            Some(_) => format!("{:?}", &self.text[self.span_here()]),
         }
     }
 
     fn fault_here(&self, fault: Fault) -> TextFault {
-        TextFault::new(self.here(), fault)
+        TextFault::new(self.span_here(), fault)
     }
 
     /// The word that begins here, or the one sign.
-    fn here(&self) -> Range<usize> {
+    fn span_here(&self) -> Range<usize> {
         let rest = self.rest();
         let word = rest.find(ends_word).unwrap_or(rest.len());
         let sign = rest.chars().next().map_or(0, char::len_utf8);

@@ -151,7 +151,7 @@ impl Scenario {
 
     /// What a person does before that stack is measured.
     pub fn operator_of(&self, stack: &Stack) -> Option<&Operator> {
-        operator::of(&self.operators, stack)
+        operator::operator_of(&self.operators, stack)
     }
 
     /// Whether no file says what is compared.
@@ -557,7 +557,7 @@ pub struct LayerSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<Place>,
     /// `x4`: so many side by side, each on an equal part of what is below.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "default_attaches", skip_serializing_if = "is_one")]
     pub copies: u32,
     /// What describes it, where it is no layer of iotax's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -654,7 +654,7 @@ pub struct MeasureSpec {
     #[serde(default, skip_serializing_if = "is_false")]
     pub matched_rate_given: bool,
     /// Set-ups over which stacks that can be up together are measured; 3 or more are the unit of the interval.
-    #[serde(default = "one")]
+    #[serde(default = "default_attaches")]
     pub attaches: u32,
     /// Seed of every random choice.
     pub seed: u64,
@@ -707,7 +707,7 @@ impl Regime {
 }
 
 /// What a run recorded before there were attaches had.
-fn one() -> u32 {
+fn default_attaches() -> u32 {
     1
 }
 

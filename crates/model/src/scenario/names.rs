@@ -132,7 +132,7 @@ fn layer_short(layer: &LayerSpec) -> String {
 
 /// `vm cache=none,num-queues=1`: the options of the last layer that are not the same in all.
 fn with_differences(cell: &StackCell, differing: &Differing) -> String {
-    let words = cell.layers.last().map(|last| (last, differing.of(last)));
+    let words = cell.layers.last().map(|last| (last, differing.words_of_layer(last)));
     match words {
         Some((last, words)) if !words.is_empty() => format!("{} {}", layer_short(last), words.join(",")),
         _ => chain(cell),
@@ -166,7 +166,7 @@ impl Differing {
     }
 
     /// Those of one of the layers, as words.
-    fn of(&self, layer: &LayerSpec) -> Vec<String> {
+    fn words_of_layer(&self, layer: &LayerSpec) -> Vec<String> {
         let options = self.0.get(layer.name.as_str()).into_iter().flatten();
         options.filter_map(|name| Some(format!("{name}={}", in_name(layer, name)?))).collect()
     }
@@ -179,7 +179,11 @@ pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
     let depths = cells.first().map_or(0, |cell| cell.layers.len());
     let differing: Vec<Differing> = (0..depths).map(at).collect();
     let words = |cell: &StackCell| -> Vec<String> {
-        cell.layers.iter().zip(&differing).flat_map(|(layer, differing)| differing.of(layer)).collect()
+        cell.layers
+            .iter()
+            .zip(&differing)
+            .flat_map(|(layer, differing)| differing.words_of_layer(layer))
+            .collect()
     };
     cells.iter().map(|cell| words(cell).join(",")).collect()
 }

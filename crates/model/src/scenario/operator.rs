@@ -39,7 +39,10 @@ const EXAMPLE: &str =
     "write operator = { text = \"give the drive to vm2\", serial = \"S1234\", size = \"100GiB\" }";
 
 /// That of a stack; cells of a grid have its name before a blank.
-pub(super) fn of<'a>(operators: &'a BTreeMap<String, Operator>, stack: &Stack) -> Option<&'a Operator> {
+pub(super) fn operator_of<'a>(
+    operators: &'a BTreeMap<String, Operator>,
+    stack: &Stack,
+) -> Option<&'a Operator> {
     operators.get(stack.name.split(' ').next()?)
 }
 
@@ -58,7 +61,7 @@ pub(super) fn check(
     let fault = |stack: &Stack, why: &str, hint: &str| Err((stack.name.clone(), Fault::hint(why, hint)));
     let mut seen: BTreeMap<String, (Option<&Operator>, &Stack)> = BTreeMap::new();
     for stack in stacks {
-        let operator = of(operators, stack);
+        let operator = operator_of(operators, stack);
         if let (Some(_), Some(what)) = (operator, alone) {
             return fault(stack, &format!("an operator cannot be used with {what}"), "leave out one of them");
         }

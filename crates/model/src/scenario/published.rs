@@ -178,7 +178,7 @@ impl Metric {
     }
 
     /// The direction that it is of; `None`: of all, or left open.
-    pub fn way(self) -> Option<PublishedDirection> {
+    pub fn direction(self) -> Option<PublishedDirection> {
         match self {
             Metric::Rate { way, .. } | Metric::Latency { way, .. } => way,
         }
@@ -188,7 +188,7 @@ impl Metric {
     pub(super) fn on(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
         let lacks = |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
-        match self.way() {
+        match self.direction() {
             Some(PublishedDirection::Read) if !reads => return Err(lacks("reads")),
             Some(PublishedDirection::Write) if !writes => return Err(lacks("writes")),
             _ => {}
@@ -230,7 +230,7 @@ impl Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = WAYS.iter().find(|(_, known)| *known == self.way()).map_or("", |known| known.0);
+        let way = WAYS.iter().find(|(_, known)| *known == self.direction()).map_or("", |known| known.0);
         match self {
             Metric::Rate { bytes, durable, .. } => {
                 let name =
@@ -299,7 +299,7 @@ impl PublishedDraft {
     /// What is not known, or does not fit.
     pub(super) fn settled(&self, stacks: &[Stack], workloads: &[Workload]) -> Result<Published, InputError> {
         let [source, hardware] = [("source", &self.wire.source), ("hardware", &self.wire.hardware)]
-            .map(|(key, word)| self.said(key, word));
+            .map(|(key, word)| self.named_word(key, word));
         let names = self.stacks(stacks)?;
         let baseline =
             self.baseline.as_deref().and_then(|name| stacks.iter().find(|stack| stack.is_called(name)));
@@ -324,7 +324,7 @@ impl PublishedDraft {
         })
     }
 
-    fn said(&self, key: &str, word: &Spanned<String>) -> Result<String, InputError> {
+    fn named_word(&self, key: &str, word: &Spanned<String>) -> Result<String, InputError> {
         match word.get_ref().trim() {
             "" => Err(self.file.error(key, &word.span(), Fault::new("is empty"))),
             text => Ok(text.to_owned()),
@@ -366,7 +366,7 @@ impl PublishedDraft {
         let metric = Metric::parse(row.metric.get_ref())
             .and_then(|metric| metric.on(workload))
             .map_err(|fault| self.file.error("metric", &row.metric.span(), fault))?;
-        let note = row.note.as_ref().map(|note| self.said("note", note)).transpose()?;
+        let note = row.note.as_ref().map(|note| self.named_word("note", note)).transpose()?;
         let twice = |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &note);
         if before.iter().any(twice) {
             let why = format!("{metric} of \"{name}\" stands twice");

@@ -475,7 +475,7 @@ struct Devices {
 }
 
 impl Devices {
-    fn of(medium: &Medium) -> Devices {
+    fn from_medium(medium: &Medium) -> Devices {
         let groups = medium.groups();
         Devices { each: medium.members().len() / groups, groups }
     }
@@ -503,7 +503,7 @@ impl Devices {
 }
 
 fn devices(medium: &Medium, layers: &[LayerSpec]) -> Devices {
-    layers.iter().fold(Devices::of(medium), Devices::below)
+    layers.iter().fold(Devices::from_medium(medium), Devices::below)
 }
 
 /// In how many parts the last layer that makes something splits what is below.
@@ -533,7 +533,7 @@ impl Stack {
 
     /// Its layers, each with how many devices it stands on.
     pub fn layers_with_members(&self) -> impl Iterator<Item = (&LayerSpec, usize)> {
-        let mut devices = Devices::of(&self.medium);
+        let mut devices = Devices::from_medium(&self.medium);
         self.layers.iter().map(move |layer| {
             let below = devices;
             devices = below.below(layer);

@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path, given: &[String]) -> Result<ScenarioParts, Input
     let source = TomlSource {
         file,
         text: &text,
-        lines: LineStarts::of(&text),
+        lines: LineStarts::from_text(&text),
         folder: path.parent().unwrap_or(Path::new("")),
     };
     let wire: ScenarioTable = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
@@ -58,7 +58,7 @@ pub(super) fn read_tools(
     let text = read_text(path)
         .map_err(|error| unread(format!("cannot read the tools in {}: {error}", path.display())))?;
     let (file, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
-    let source = TomlSource { file, text: &text, lines: LineStarts::of(&text), folder };
+    let source = TomlSource { file, text: &text, lines: LineStarts::from_text(&text), folder };
     let wire: tools::FileWire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
     source.add_tools(&wire.tool, names)
 }
@@ -163,7 +163,7 @@ enum Word {
 
 impl Word {
     /// Its one value.
-    fn one(&self) -> Result<&str, Fault> {
+    fn single_value(&self) -> Result<&str, Fault> {
         match self {
             Word::One(word) => Ok(word),
             Word::Many(_) => Err(Fault::hint("one value is expected here, not a list", "write one value")),
@@ -421,14 +421,16 @@ impl TomlSource<'_> {
     ) -> Result<(), InputError> {
         let span = wire.span();
         let mut wire = wire.into_inner();
-        let mut take = |key| wire.take(key).map(|word| self.one(&word)).transpose();
+        let mut take = |key| wire.take(key).map(|word| self.single_word(&word)).transpose();
         let name = take("name")?.map(Spanned::into_inner);
         let own = take("engine")?.map(|word| self.engine(&word)).transpose()?;
         let engine = own.unwrap_or(engine);
         let (file, profile, probe) = (take("file")?, take("profile")?, take("probe")?);
         if let Some(list) = probe.filter(|_| file.is_none() && profile.is_none()) {
-            let words =
-                wire.0.iter().map(|(key, word)| Ok((key.get_ref().clone(), self.one(word)?.into_inner())));
+            let words = wire
+                .0
+                .iter()
+                .map(|(key, word)| Ok((key.get_ref().clone(), self.single_word(word)?.into_inner())));
             let words = words.collect::<Result<Vec<_>, InputError>>()?;
             let origin = self.origin(&list.span());
             parts.drafts.extend(probes::drafts(list.get_ref(), name.as_deref(), &words, &origin)?);
@@ -478,7 +480,7 @@ impl TomlSource<'_> {
             let origin = self.origin(&word.span());
             let known = match word.get_ref() {
                 Word::Many(list) => words.set_list(key.get_ref(), self.items(list)?, &origin),
-                _ => words.set(key.get_ref(), self.one(word)?.get_ref(), &origin),
+                _ => words.set(key.get_ref(), self.single_word(word)?.get_ref(), &origin),
             };
             if !known {
                 let known = [vec!["name", "file", "profile", "probe", "engine"], known_words()].concat();
@@ -489,15 +491,15 @@ impl TomlSource<'_> {
     }
 
     /// The one value of a word that takes no list.
-    fn one(&self, word: &Spanned<Word>) -> Result<Spanned<String>, InputError> {
-        let text = word.get_ref().one().map_err(|fault| self.fault(&word.span(), fault))?;
+    fn single_word(&self, word: &Spanned<Word>) -> Result<Spanned<String>, InputError> {
+        let text = word.get_ref().single_value().map_err(|fault| self.fault(&word.span(), fault))?;
         Ok(Spanned::new(word.span(), text.to_owned()))
     }
 
     fn items(&self, list: &[Spanned<Word>]) -> Result<Vec<SweepItem>, InputError> {
         let item = |word: &Spanned<Word>| {
             let origin = self.origin(&word.span());
-            Ok(SweepItem { text: self.one(word)?.into_inner().trim().to_owned(), origin })
+            Ok(SweepItem { text: self.single_word(word)?.into_inner().trim().to_owned(), origin })
         };
         list.iter().map(item).collect()
     }
@@ -537,7 +539,7 @@ impl TomlSource<'_> {
                 Word::Many(list) if name == slo::KEY => {
                     self.items(list)?.into_iter().map(|item| item.text).collect::<Vec<_>>().join(",")
                 }
-                _ => self.one(word)?.into_inner(),
+                _ => self.single_word(word)?.into_inner(),
             };
             measure::set(&mut parts.measure, name, &value).map_err(|fault| self.fault(&span, fault))?;
             parts.measure_origins.insert(name.clone(), self.origin(&span));
@@ -555,7 +557,10 @@ impl TomlSource<'_> {
             let values = match word.get_ref() {
                 Word::Many(list) if name == "kill" => self.items(list)?,
                 _ => {
-                    vec![SweepItem { text: self.one(word)?.into_inner(), origin: self.origin(&word.span()) }]
+                    vec![SweepItem {
+                        text: self.single_word(word)?.into_inner(),
+                        origin: self.origin(&word.span()),
+                    }]
                 }
             };
             for value in values {
@@ -573,7 +578,7 @@ impl TomlSource<'_> {
             if !rating::names().contains(&name.as_str()) {
                 return Err(self.unknown_key(key, &rating::names()));
             }
-            let value = self.one(word)?;
+            let value = self.single_word(word)?;
             rating::set(&mut rating, name, value.get_ref())
                 .map_err(|fault| self.fault(&word.span(), fault))?;
         }
@@ -596,7 +601,7 @@ impl TomlSource<'_> {
 
     /// A fault of a value: the key is the one that the value belongs to.
     fn fault(&self, span: &Range<usize>, fault: Fault) -> InputError {
-        let error = InputError::new(self.file.clone(), fault).at(self.lines.position(span.start));
+        let error = InputError::new(self.file.clone(), fault).at_position(self.lines.position(span.start));
         match key_at(self.text, span.start) {
             Some(key) => error.key(key),
             None => error,
@@ -611,7 +616,7 @@ impl TomlSource<'_> {
         let verbatim = self.text.get(start + 1..).is_some_and(|rest| rest.starts_with(text.as_str()));
         let offset = if verbatim { start + 1 + fault.span.start } else { start };
         let excerpt = super::error::excerpt(text, &fault.span);
-        let error = self.fault(&value.span(), fault.fault).at(self.lines.position(offset));
+        let error = self.fault(&value.span(), fault.fault).at_position(self.lines.position(offset));
         InputError { excerpt: Some(excerpt.into()), ..error }
     }
 
@@ -629,7 +634,7 @@ impl TomlSource<'_> {
             _ => key_at(self.text, start),
         };
         let fault = wire_fault(message, key.as_deref().unwrap_or_default());
-        let place = InputError::new(self.file.clone(), fault).at(self.lines.position(start));
+        let place = InputError::new(self.file.clone(), fault).at_position(self.lines.position(start));
         InputError { key: key.map(String::into_boxed_str), ..place }
     }
 }

@@ -355,7 +355,7 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
     let lacks =
         |argv: &&Argv| !(has_slot(argv, &[NAME]) || named_by_member && has_slot(argv, &[MEMBER, MEMBERS]));
     // A member is the run's: nothing is made of it without consent.
-    if let Some(argv) = commands.undo.iter().find(|argv| lacks(argv) && Each::of(argv) != Each::Member) {
+    if let Some(argv) = commands.undo.iter().find(|argv| lacks(argv) && Each::in_argv(argv) != Each::Member) {
         let why = format!("{:?} does not contain {{name}}", argv.join(" "));
         return hint(
             wire.undo.span(),
@@ -372,7 +372,7 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
         );
     }
     for list in [&wire.fail, &wire.bring_back].into_iter().flatten() {
-        if list.get_ref().iter().all(|argv| Each::of(argv) != Each::Member) {
+        if list.get_ref().iter().all(|argv| Each::in_argv(argv) != Each::Member) {
             return hint(
                 list.span(),
                 "no command contains {member} or {number}",
@@ -414,7 +414,7 @@ impl Slots<'_> {
     fn member(&self, word: &Spanned<String>) -> At<String> {
         self.check(word.get_ref(), &[NUMBER, DEVICE, PCI], &word.span())?;
         let words = std::slice::from_ref(word.get_ref());
-        if has_slot(words, &[MEMBERS]) || Each::of(words) != Each::Member {
+        if has_slot(words, &[MEMBERS]) || Each::in_argv(words) != Each::Member {
             return hint(
                 word.span(),
                 "all members have the same name",
@@ -443,7 +443,7 @@ impl Slots<'_> {
                 "write each argument as a separate text",
             );
         }
-        if Each::of(argv) == Each::Member && has_slot(argv, &[PART]) {
+        if Each::in_argv(argv) == Each::Member && has_slot(argv, &[PART]) {
             return hint(
                 span.clone(),
                 "a command is about a member or a part, not both",

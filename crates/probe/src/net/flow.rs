@@ -156,7 +156,7 @@ impl FlowShare {
     }
 
     /// Of an end that receives.
-    fn of(order: &FlowOrder) -> FlowShare {
+    fn for_order(order: &FlowOrder) -> FlowShare {
         FlowShare { course: vec![0; order.steps()], ..FlowShare::default() }
     }
 
@@ -449,7 +449,7 @@ fn receive_stream(
     abort: &AtomicBool,
     buffer: &mut [u8],
 ) -> Result<FlowShare, FlowStop> {
-    let (mut share, mut all) = (FlowShare::of(order), 0);
+    let (mut share, mut all) = (FlowShare::for_order(order), 0);
     let mut give_up_ns = order.to_ns + PATIENCE_NS;
     loop {
         check(abort)?;
@@ -525,7 +525,7 @@ fn receive_datagrams(
     session: u64,
     buffer: &mut [u8],
 ) -> Result<FlowShare, FlowStop> {
-    let (mut share, mut seen) = (FlowShare::of(order), Sequence::new());
+    let (mut share, mut seen) = (FlowShare::for_order(order), Sequence::new());
     let (mut last_ns, mut sent) = (order.to_ns, None);
     loop {
         check(abort)?;

@@ -60,7 +60,7 @@ pub struct RunSpread {
 
 impl RunSpread {
     /// Of the figures of slices; `None` of none, and where one is no number.
-    pub fn of(unit: ProbeUnit, figures: &[f64]) -> Option<RunSpread> {
+    pub fn among_figures(unit: ProbeUnit, figures: &[f64]) -> Option<RunSpread> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (lowest, highest) = (*sorted.first()?, *sorted.last()?);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn best_median_and_mean_are_three_figures() {
-        let of = |figures| RunSpread::of(ProbeUnit::Count("loops"), figures);
+        let of = |figures| RunSpread::among_figures(ProbeUnit::Count("loops"), figures);
         assert_eq!(of(&[4.0, 1.0, 10.0]), Some(RunSpread { best: 10.0, median: 4.0, mean: 5.0 }));
         assert_eq!(of(&[4.0, 1.0, 10.0, 5.0]), Some(RunSpread { best: 10.0, median: 4.5, mean: 5.0 }));
         assert_eq!(of(&[7.0]), Some(RunSpread { best: 7.0, median: 7.0, mean: 7.0 }));
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_best_time_is_the_shortest() {
-        let spread = RunSpread::of(ProbeUnit::Time("a round trip"), &[4.0, 1.0, 10.0]);
+        let spread = RunSpread::among_figures(ProbeUnit::Time("a round trip"), &[4.0, 1.0, 10.0]);
         assert_eq!(spread, Some(RunSpread { best: 1.0, median: 4.0, mean: 5.0 }));
     }
 

@@ -1,7 +1,7 @@
 //! 7-Zip's benchmark: the rating of compressing and decompressing with LZMA.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, amount, ask, behind, number, units, version_behind,
+    self, Tool, ToolReading, ToolRequest, ToolText, after_text, amount, ask, number, units, version_behind,
 };
 use crate::{Argument, Definition, ProbeUnit};
 use std::time::Duration;
@@ -51,8 +51,8 @@ fn has_time(asked: &ToolRequest) -> bool {
 }
 
 fn read(_: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
-    let line = behind(&printed.stdout, "Avr:")?;
-    behind(&printed.stdout, "Tot:")?;
+    let line = after_text(&printed.stdout, "Avr:")?;
+    after_text(&printed.stdout, "Tot:")?;
     // KiB/s, use of processors in percent, rating for a whole one, rating.
     let rating = |half: &str| match half.split_whitespace().collect::<Vec<_>>()[..] {
         [_, _, _, rating] => Ok(number(rating, line)? * 1e6),

@@ -1,7 +1,7 @@
 //! sysbench 1.0: its tests of processors, memory, threads and mutexes.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, behind, ns, number, units, version_behind,
+    self, Tool, ToolReading, ToolRequest, ToolText, after_text, ask, ns, number, units, version_behind,
     whole_number,
 };
 use crate::{Argument, Definition, ProbeUnit};
@@ -65,15 +65,15 @@ const TOOL: Tool = Tool {
 
 fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let text = &printed.stdout;
-    let time = behind(text, "total time:")?;
+    let time = after_text(text, "total time:")?;
     let seconds =
         time.strip_suffix('s').ok_or_else(|| format!("\"total time: {time}\" is not in seconds"))?;
-    let events = behind(text, "total number of events:")?;
+    let events = after_text(text, "total number of events:")?;
     let ios = whole_number(events, events)?;
     let read = match asked.test() {
         "memory" => {
-            let size = behind(text, "block size:")?;
-            let operations = behind(text, "Total operations:")?;
+            let size = after_text(text, "block size:")?;
+            let operations = after_text(text, "Total operations:")?;
             let number = operations.split(' ').next().unwrap_or_default();
             if size != "1KiB" || whole_number(number, operations)? != ios {
                 return Err(format!("{ios} events, blocks of {size} and \"Total operations: {operations}\""));

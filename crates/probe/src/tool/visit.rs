@@ -365,7 +365,7 @@ pub(super) fn shown(line: &str) -> String {
 }
 
 /// What is behind a label, in the one line that begins with it.
-pub(super) fn behind<'t>(text: &'t str, label: &str) -> Result<&'t str, String> {
+pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, String> {
     let mut found = text.lines().filter_map(|line| line.trim_start().strip_prefix(label));
     match (found.next(), found.next()) {
         (Some(rest), None) => Ok(rest.trim()),
@@ -425,7 +425,7 @@ mod tests {
         arguments: |asked| vec![asked.seconds().to_string()],
         expected: |asked| Duration::from_secs(asked.seconds()),
         read: |_, printed| {
-            let line = behind(&printed.stdout, "made:")?;
+            let line = after_text(&printed.stdout, "made:")?;
             Ok(ToolReading {
                 ns: 1_000_000_000,
                 read: units(whole_number(line, line)?),

@@ -19,8 +19,8 @@ fn render(against: &Against, _page: &PageContext) -> String {
     let [old, new] = sheet::runs(against);
     out += &list("", vec![old, new, sheet::apart(against)]);
     against.workloads.iter().for_each(|workload| out += &section(workload));
-    out += &list("Not compared", against.only.iter().map(|one| one.said()).collect());
-    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.said()).collect());
+    out += &list("Not compared", against.only.iter().map(|one| one.to_sentence()).collect());
+    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.to_sentence()).collect());
     out + &list("Not excluded", against.not_excluded.clone())
 }
 

@@ -18,11 +18,11 @@ fn render(against: &Against, page: &PageContext) -> String {
     let mut left_out = LeftOut::default();
     against.workloads.iter().for_each(|workload| out += &section(workload, width, &mut left_out));
     out += &format!("\n{}", wrapped(&sheet::legend(), width, "  "));
-    if let Some(said) = left_out.said(width) {
+    if let Some(said) = left_out.to_sentence(width) {
         out += &format!("\n{}", wrapped(&said, width, "  "));
     }
-    out += &list("Not compared", against.only.iter().map(|one| one.said()), width);
-    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.said()), width);
+    out += &list("Not compared", against.only.iter().map(|one| one.to_sentence()), width);
+    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.to_sentence()), width);
     out += &list("Not excluded", against.not_excluded.iter().cloned(), width);
     if let Some(result) = &against.result {
         out += &format!("\n{}", wrapped(result, width, "  "));

@@ -59,7 +59,7 @@ struct Log {
 
 impl Log {
     /// Holds all ranges with some air, and is never empty.
-    fn of(ranges: impl Iterator<Item = Range> + Clone, air: f64) -> Log {
+    fn holding(ranges: impl Iterator<Item = Range> + Clone, air: f64) -> Log {
         let low =
             ranges.clone().map(|range| range.low).filter(|low| *low > 0.0).fold(f64::INFINITY, f64::min);
         let high = ranges.map(|range| range.high).fold(0.0, f64::max);
@@ -120,7 +120,7 @@ enum Upright {
 }
 
 impl Upright {
-    fn at(&self, value: f64) -> f64 {
+    fn height_at(&self, value: f64) -> f64 {
         match self {
             Upright::Even { from, to } => up(((value - from) / (to - from)).clamp(0.0, 1.0)),
             Upright::Log(log) => up(log.share(value)),
@@ -137,9 +137,9 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     let (from, to) = ((low / step).floor() * step, (high / step).ceil() * step);
     let count = ((to - from) / step).round() as i32;
     let ticks = (0..=count).map(|tick| from + f64::from(tick) * step);
-    let tight = Log::of(dots().map(|dot| dot.x), 1.0);
+    let tight = Log::holding(dots().map(|dot| dot.x), 1.0);
     // Points that step aside at the first value must not reach the labels.
-    let x = Log::of(dots().map(|dot| dot.x), (tight.high / tight.low).max(2.0).powf(0.05));
+    let x = Log::holding(dots().map(|dot| dot.x), (tight.high / tight.low).max(2.0).powf(0.05));
     let mut values: Vec<(f64, String)> = dots().map(|dot| (dot.x.value, dot.label.clone())).collect();
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     values.dedup();
@@ -150,10 +150,10 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
         y: Upright::Even { from, to },
         aside: true,
     };
-    let (above, below) = (frame.y.at(zone), frame.y.at(-zone));
+    let (above, below) = (frame.y.height_at(zone), frame.y.height_at(-zone));
     let behind = html! {
         rect class="zone" x=(percent(0.0)) width={ (format!("{:.2}", RIGHT - LEFT)) "%" } y=(px(above)) height=(px(below - above)) {}
-        line class="zero" x1=(percent(0.0)) x2=(percent(1.0)) y1=(px(frame.y.at(0.0))) y2=(px(frame.y.at(0.0))) {}
+        line class="zero" x1=(percent(0.0)) x2=(percent(1.0)) y1=(px(frame.y.height_at(0.0))) y2=(px(frame.y.height_at(0.0))) {}
     };
     frame.drawn(series, behind, words)
 }
@@ -161,7 +161,7 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
 /// Throughput against mean latency, both as logarithms: points of equal power lie on diagonals.
 pub(super) fn throughputs(series: &[Series], words: &str) -> Markup {
     let dots = || series.iter().flat_map(|one| &one.points);
-    let (x, y) = (Log::of(dots().map(|dot| dot.x), 1.3), Log::of(dots().map(|dot| dot.y), 1.3));
+    let (x, y) = (Log::holding(dots().map(|dot| dot.x), 1.3), Log::holding(dots().map(|dot| dot.y), 1.3));
     let frame = SweepFrame {
         x_ticks: x.ticks(0.16).into_iter().map(|ns| (ns, tick_words(ns))).collect(),
         y_ticks: y.ticks(0.07).into_iter().map(|rate| (rate, rate_words(rate))).collect(),
@@ -207,8 +207,8 @@ impl SweepFrame {
     fn axes(&self) -> Markup {
         html! {
             @for (value, label) in &self.y_ticks {
-                line class="grid" x1=(percent(0.0)) x2=(percent(1.0)) y1=(px(self.y.at(*value))) y2=(px(self.y.at(*value))) {}
-                text x={ (format!("{:.2}", LEFT - 1.5)) "%" } y=(px(self.y.at(*value))) text-anchor="end" dominant-baseline="middle" { (label) }
+                line class="grid" x1=(percent(0.0)) x2=(percent(1.0)) y1=(px(self.y.height_at(*value))) y2=(px(self.y.height_at(*value))) {}
+                text x={ (format!("{:.2}", LEFT - 1.5)) "%" } y=(px(self.y.height_at(*value))) text-anchor="end" dominant-baseline="middle" { (label) }
             }
             @for (value, label) in &self.x_ticks {
                 @let x = percent(self.x.share(*value));
@@ -224,7 +224,7 @@ impl SweepFrame {
 
     fn line(&self, series: &Series, shift: f64) -> Markup {
         let x = |value: f64| percent(self.x.share(value));
-        let y = |value: f64| px(self.y.at(value));
+        let y = |value: f64| px(self.y.height_at(value));
         html! {
             g transform={ "translate(" (px(shift)) ")" } {
                 @for pair in series.points.windows(2) {
@@ -265,7 +265,7 @@ impl SweepFrame {
 
     /// Where the label of a point may stand, the best place first.
     fn places(&self, dot: &Dot) -> Vec<Label> {
-        let (share, middle) = (self.x.share(dot.x.value), self.y.at(dot.y.value));
+        let (share, middle) = (self.x.share(dot.x.value), self.y.height_at(dot.y.value));
         let away = if dot.knee { 12.0 } else { 7.0 };
         let text = if dot.knee { format!("knee {}", dot.label) } else { dot.label.clone() };
         let corners =
@@ -283,7 +283,7 @@ impl SweepFrame {
 
     /// The room that a point itself takes, with its ring.
     fn blot(&self, dot: &Dot) -> Label {
-        let (share, y) = (self.x.share(dot.x.value), self.y.at(dot.y.value) + LINE / 3.0);
+        let (share, y) = (self.x.share(dot.x.value), self.y.height_at(dot.y.value) + LINE / 3.0);
         let text = if dot.knee { "ooo" } else { "o" };
         let dx = -LETTER / 2.0 * text.len() as f64;
         Label { text: text.into(), share, dx, y, anchor: "start", knee: false }
@@ -330,13 +330,13 @@ mod tests {
 
     #[test]
     fn scales_hold_their_points_and_ticks_keep_apart() {
-        let log = Log::of([1.0, 64.0].into_iter().map(Range::point), 1.0);
+        let log = Log::holding([1.0, 64.0].into_iter().map(Range::point), 1.0);
         assert!((log.share(8.0) - 0.5).abs() < 1e-9);
         assert_eq!((log.share(0.0), log.share(1e9)), (0.0, 1.0));
         let ticks = Log { low: 90.0, high: 9e6 }.ticks(0.16);
         let gaps: Vec<f64> = ticks.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();
         assert!(ticks.len() >= 4 && gaps.iter().all(|gap| *gap >= 0.16 * (1e5f64).ln()), "{ticks:?}");
-        let none = Log::of(std::iter::empty(), 1.0);
+        let none = Log::holding(std::iter::empty(), 1.0);
         assert!(none.share(5.0) > 0.0 && none.share(5.0) < 1.0);
     }
 

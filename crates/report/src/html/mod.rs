@@ -64,7 +64,7 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
                 }
                 (read_back(one))
                 (asked(one))
-                @for swept in &one.sweeps { (sweep::of(swept, one)) }
+                @for swept in &one.sweeps { (sweep::sweep_section(swept, one)) }
                 @for joint in &one.joint_bills {
                     section {
                         h2 { "The bill" }
@@ -78,7 +78,7 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
                 @for workload in &workloads { (section(one, workload, folded)) }
                 (trials(one))
                 (of_others(one))
-                (beside(one))
+                (published_section(one))
                 (limits(one))
             }
             @for one in findings { (origin(one, findings.len() == 1)) }
@@ -300,7 +300,7 @@ struct IntervalRow {
 
 fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
     let bars: Vec<Bar> = rows.iter().filter_map(|row| row.bar).collect();
-    let scale = Scale::of(&bars, zone);
+    let scale = Scale::holding_bars(&bars, zone);
     // One word for all is enough.
     let all_emulated = rows.len() > 1 && rows.iter().all(|row| row.emulated);
     html! {
@@ -353,7 +353,7 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
         class: class_of(verdict),
         total: false,
         emulated: one.emulated.is_some(),
-        bar: Bar::of(ratio),
+        bar: Bar::from_ratio(ratio),
         words: words_of(ratio),
     };
     let rows_of = |one: &&Comparison| {
@@ -389,7 +389,7 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
         class: class_of(&charge.verdict),
         total: false,
         emulated: one.emulated.is_some(),
-        bar: Bar::of(&charge.ratio),
+        bar: Bar::from_ratio(&charge.ratio),
         words: words_of(&charge.ratio),
     };
     let rows_of = |one: &Charges| {
@@ -421,7 +421,7 @@ fn bill_of(bill: &Bill, zone: f64) -> Markup {
         class: class_of(&line.verdict),
         total,
         emulated: line.emulated.is_some(),
-        bar: Bar::of(&line.ratio),
+        bar: Bar::from_ratio(&line.ratio),
         words: words_of(&line.ratio),
     };
     let mut rows: Vec<IntervalRow> = bill.lines.iter().map(|line| row(line, false)).collect();
@@ -647,7 +647,7 @@ fn remarks(workload: &WorkloadFindings) -> Markup {
 }
 
 /// What was published beside what was measured.
-fn beside(findings: &Findings) -> Markup {
+fn published_section(findings: &Findings) -> Markup {
     html! {
         @if let Some(found) = &findings.published {
             section {

@@ -14,7 +14,7 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    pub(super) fn of(ratio: &MeasuredFigure) -> Option<Bar> {
+    pub(super) fn from_ratio(ratio: &MeasuredFigure) -> Option<Bar> {
         let (low, high) = ratio.bounds()?;
         let change = |ratio: f64| 100.0 * (ratio - 1.0);
         Some(Bar { low: change(low), middle: change(ratio.value()?), high: change(high) })
@@ -34,14 +34,14 @@ const FARTHEST: f64 = 1e4;
 
 impl Scale {
     /// Holds all bars, zero and the zone of no difference.
-    pub(super) fn of(bars: &[Bar], zone: f64) -> Scale {
+    pub(super) fn holding_bars(bars: &[Bar], zone: f64) -> Scale {
         let low = bars.iter().map(|bar| bar.low).fold(-zone * 1.5, f64::min).max(-100.0);
         let high = bars.iter().map(|bar| bar.high).fold(zone * 1.5, f64::max).min(FARTHEST);
         let step = nice_step((high - low) / 4.0);
         Scale { from: (low / step).floor() * step, to: (high / step).ceil() * step, step }
     }
 
-    fn at(&self, value: f64) -> String {
+    fn left_percent(&self, value: f64) -> String {
         let share = 100.0 * (value - self.from) / (self.to - self.from);
         format!("{:.2}%", share.clamp(0.0, 100.0))
     }
@@ -71,12 +71,12 @@ pub(super) fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, w
                 title { (words) }
                 (zone_of(scale, zone))
                 @for tick in scale.ticks() {
-                    line class="grid" x1=(scale.at(tick)) x2=(scale.at(tick)) y1="0" y2="100%" {}
+                    line class="grid" x1=(scale.left_percent(tick)) x2=(scale.left_percent(tick)) y1="0" y2="100%" {}
                 }
-                line class="zero" x1=(scale.at(0.0)) x2=(scale.at(0.0)) y1="0" y2="100%" {}
+                line class="zero" x1=(scale.left_percent(0.0)) x2=(scale.left_percent(0.0)) y1="0" y2="100%" {}
                 @if let Some(bar) = bar {
-                    line class="whisker" x1=(scale.at(bar.low)) x2=(scale.at(bar.high)) y1="50%" y2="50%" {}
-                    circle class="dot" cx=(scale.at(bar.middle)) cy="50%" r="5.5" {}
+                    line class="whisker" x1=(scale.left_percent(bar.low)) x2=(scale.left_percent(bar.high)) y1="50%" y2="50%" {}
+                    circle class="dot" cx=(scale.left_percent(bar.middle)) cy="50%" r="5.5" {}
                 }
             }
         }
@@ -85,7 +85,7 @@ pub(super) fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, w
 
 fn zone_of(scale: Scale, zone: f64) -> Markup {
     let width = 100.0 * 2.0 * zone / (scale.to - scale.from);
-    html! { rect class="zone" x=(scale.at(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height="100%" {} }
+    html! { rect class="zone" x=(scale.left_percent(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height="100%" {} }
 }
 
 /// The axis below the intervals.
@@ -94,7 +94,7 @@ pub(super) fn axis(scale: Scale) -> Markup {
     html! {
         svg height="20" aria-hidden="true" {
             @for tick in scale.ticks() {
-                text class=(scale.class(tick)) x=(scale.at(tick)) y="14" text-anchor=(anchor(tick, scale)) {
+                text class=(scale.class(tick)) x=(scale.left_percent(tick)) y="14" text-anchor=(anchor(tick, scale)) {
                     @if tick.abs() < 1e-9 { "0 %" } @else { (format!("{tick:+.decimals$} %").replace('-', "\u{2212}")) }
                 }
             }
@@ -129,7 +129,7 @@ pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let low = all().map(|point| point.1).min().unwrap_or(1).max(1) as f64;
     let high = all().map(|point| point.1).max().unwrap_or(1).max(2) as f64;
-    let frame = PlotFrame::of(low, high, all().map(|point| nines(point.0)).fold(1.0, f64::max));
+    let frame = PlotFrame::spanning(low, high, all().map(|point| nines(point.0)).fold(1.0, f64::max));
     html! {
         svg height=(HEIGHT + 24.0) role="img" aria-label=(words) {
             title { (words) }
@@ -158,7 +158,7 @@ struct PlotFrame {
 }
 
 impl PlotFrame {
-    fn of(low: f64, high: f64, nines: f64) -> PlotFrame {
+    fn spanning(low: f64, high: f64, nines: f64) -> PlotFrame {
         // A little air, and never an empty range.
         PlotFrame { low: low / 1.15, high: high * 1.15, nines }
     }
@@ -199,10 +199,10 @@ mod tests {
     fn the_axis_holds_bars_zero_and_zone() {
         let bars =
             [Bar { low: -16.2, middle: -15.7, high: -15.1 }, Bar { low: -3.0, middle: -1.0, high: 1.0 }];
-        let scale = Scale::of(&bars, 2.0);
+        let scale = Scale::holding_bars(&bars, 2.0);
         assert_eq!(scale, Scale { from: -20.0, to: 5.0, step: 5.0 });
-        assert_eq!((scale.at(-20.0), scale.at(0.0)), ("0.00%".into(), "80.00%".into()));
-        let none = Scale::of(&[], 2.0);
+        assert_eq!((scale.left_percent(-20.0), scale.left_percent(0.0)), ("0.00%".into(), "80.00%".into()));
+        let none = Scale::holding_bars(&[], 2.0);
         assert!(none.from < -2.0 && none.to > 2.0);
         assert!(none.ticks().iter().any(|tick| tick.abs() < 1e-9));
     }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn an_axis_of_latencies_has_ticks_even_for_one_value() {
         assert_eq!(nice_step(0.3), 0.5);
-        let frame = PlotFrame::of(90_000.0, 2_000_000.0, 4.0);
+        let frame = PlotFrame::spanning(90_000.0, 2_000_000.0, 4.0);
         assert_eq!(frame.latency_ticks().len(), 5);
         assert_eq!(tick_words(200_000.0), "200 us");
         assert_eq!(tick_words(1_000_000.0), "1 ms");

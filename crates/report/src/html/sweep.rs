@@ -10,7 +10,7 @@ use iotax_analysis::findings::{Findings, MeasuredFigure};
 use maud::{Markup, html};
 
 /// A sweep of a run, with its points folded away.
-pub(super) fn of(one: &SweepFindings, findings: &Findings) -> Markup {
+pub(super) fn sweep_section(one: &SweepFindings, findings: &Findings) -> Markup {
     let (workloads, zone) = (&findings.workloads, 100.0 * findings.run.zone);
     let points =
         workloads.iter().filter(|workload| workload.sweep.as_ref().is_some_and(|at| at.sweep == one.name));

@@ -91,10 +91,10 @@ pub enum StatedVerdict {
 }
 
 impl Concluded {
-    fn of(judged: &JudgedRatio, truth: f64) -> Concluded {
+    fn from_judged(judged: &JudgedRatio, truth: f64) -> Concluded {
         let found = judged.ratio.as_ref().ok();
         Concluded {
-            said: said(&judged.verdict),
+            said: stated_verdict(&judged.verdict),
             covered: found.map(|found| found.low <= truth && truth <= found.high),
             error: found.map(|found| (found.ratio / truth).ln()),
             half_width: found.map(|found| (found.high / found.low).ln() / 2.0),
@@ -114,7 +114,7 @@ impl Concluded {
     }
 }
 
-fn said(verdict: &Verdict) -> StatedVerdict {
+fn stated_verdict(verdict: &Verdict) -> StatedVerdict {
     match verdict {
         Verdict::Costs { .. } => StatedVerdict::Costs,
         Verdict::Gains { .. } => StatedVerdict::Gains,
@@ -163,7 +163,7 @@ impl SimulatedCell {
                         off_s: found.value - lone_s * (1.0 / truth(at + 1) - 1.0),
                         half_width_s: found.half_width,
                     }),
-                    ..Concluded::of(one, truth(at + 1))
+                    ..Concluded::from_judged(one, truth(at + 1))
                 })
                 .collect(),
             took_s,

@@ -36,7 +36,7 @@ pub struct Detail {
 
 impl Detail {
     /// Of a cell's outcomes.
-    pub fn of(cell: &SimulatedCell, purpose: &'static str, outcomes: &[Repetition]) -> Detail {
+    pub fn from_cell(cell: &SimulatedCell, purpose: &'static str, outcomes: &[Repetition]) -> Detail {
         let firsts = || outcomes.iter().map(|one| &one.comparisons[0]);
         let said = |what| mean(firsts().map(|one| f64::from(u8::from(one.said == what))));
         Detail {

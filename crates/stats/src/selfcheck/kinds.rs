@@ -53,7 +53,7 @@ impl NoiseParts {
         NoiseParts { shared: Box::new(signal), own: Vec::new(), white: WHITE, bucket: None }
     }
 
-    fn own(signal: impl Signal + 'static) -> NoiseParts {
+    fn only_b(signal: impl Signal + 'static) -> NoiseParts {
         NoiseParts { own: vec![(1, Box::new(signal))], ..NoiseParts::shared(Constant) }
     }
 }
@@ -71,7 +71,7 @@ const SLOW_DEVIATION: f64 = 0.1;
 const RARE_STALLS: DisturbedTurns = (10.0, 0.25, 0.0);
 
 fn turns(noise: &mut Noise, (quiet_s, disturbed_s, level): DisturbedTurns) -> NoiseParts {
-    NoiseParts::own(Episodes::new(noise.fork(), quiet_s, disturbed_s, level))
+    NoiseParts::only_b(Episodes::new(noise.fork(), quiet_s, disturbed_s, level))
 }
 
 fn expected((quiet_s, disturbed_s, level): DisturbedTurns) -> f64 {
@@ -164,14 +164,14 @@ pub const ALL: &[NoiseKind] = &[
         name: "rare stalls of B",
         help: "only B: nothing for 0.25 s, every 10 s",
         class: Class::Rare,
-        make: |noise| NoiseParts::own(Stalls::new(noise.fork(), RARE_STALLS.0, RARE_STALLS.1)),
+        make: |noise| NoiseParts::only_b(Stalls::new(noise.fork(), RARE_STALLS.0, RARE_STALLS.1)),
         own_mean: || expected(RARE_STALLS),
     },
     NoiseKind {
         name: "slow noise of B",
         help: "only B: a level that wanders by 10 % and remembers 10 s",
         class: Class::Rare,
-        make: |noise| NoiseParts::own(Walk::remembering(noise.fork(), SLOW_DEVIATION, 10.0)),
+        make: |noise| NoiseParts::only_b(Walk::remembering(noise.fork(), SLOW_DEVIATION, 10.0)),
         own_mean: || (SLOW_DEVIATION * SLOW_DEVIATION / 2.0).exp(),
     },
     NoiseKind {

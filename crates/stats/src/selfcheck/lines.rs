@@ -265,7 +265,7 @@ impl Plan {
     /// The details, of the outcomes of all cells.
     pub fn details(&self, outcomes: &[Vec<Repetition>]) -> Vec<Detail> {
         let cells = self.cells.iter().zip(&self.parts).zip(outcomes);
-        cells.map(|((cell, part), outcomes)| Detail::of(cell, part.purpose(), outcomes)).collect()
+        cells.map(|((cell, part), outcomes)| Detail::from_cell(cell, part.purpose(), outcomes)).collect()
     }
 
     /// The table, of the outcomes of all cells.
@@ -304,7 +304,7 @@ pub(super) struct LineTable<'a> {
 }
 
 impl LineTable<'_> {
-    pub(super) fn of(
+    pub(super) fn cells_for(
         &self,
         wanted: impl Fn(CellPart) -> bool,
     ) -> impl Iterator<Item = (&SimulatedCell, &Vec<Repetition>)> {
@@ -313,8 +313,8 @@ impl LineTable<'_> {
     }
 
     fn false_positives(&self) -> Vec<SelfcheckLine> {
-        let null = || self.of(|part| part == CellPart::Standard(Class::Shared, 0.0));
-        let local = self.of(|part| part == CellPart::Local(0.0));
+        let null = || self.cells_for(|part| part == CellPart::Standard(Class::Shared, 0.0));
+        let local = self.cells_for(|part| part == CellPart::Local(0.0));
         let figure = "A/A false positives";
         let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
             let sample = share(firsts(outcomes).map(is_difference), self.reps);
@@ -330,7 +330,7 @@ impl LineTable<'_> {
         let mut lines = Vec::new();
         for cost in COSTS {
             let figure = format!("coverage at true {} %", 100.0 * cost);
-            let each = self.of(
+            let each = self.cells_for(
                 |part| matches!(part, CellPart::Standard(Class::Shared, c) | CellPart::Local(c) if c == cost),
             );
             for (cell, outcomes) in each {
@@ -343,7 +343,7 @@ impl LineTable<'_> {
                     LineBound::AtLeast(0.935),
                 ));
             }
-            let pooled = self.of(|part| part == CellPart::Standard(Class::Shared, cost));
+            let pooled = self.cells_for(|part| part == CellPart::Standard(Class::Shared, cost));
             let pooled = share(pooled.flat_map(|(_, outcomes)| covered(outcomes)), self.reps);
             lines.push(SelfcheckLine::new(
                 &figure,
@@ -353,7 +353,7 @@ impl LineTable<'_> {
                 LineBound::Between(0.935, 0.98),
             ));
         }
-        for (cell, outcomes) in self.of(|part| matches!(part, CellPart::Standard(Class::Own, _))) {
+        for (cell, outcomes) in self.cells_for(|part| matches!(part, CellPart::Standard(Class::Own, _))) {
             let figure = format!("coverage at true {} %, noise in B only", 100.0 * cell.costs[1]);
             let sample = share(covered(outcomes), self.reps);
             lines.push(SelfcheckLine::new(
@@ -376,11 +376,11 @@ impl LineTable<'_> {
                 if cell.source.class() == Class::Hard { LineBound::Shown } else { LineBound::AtMost(0.05) };
             SelfcheckLine::new(&figure, &cell.source.name(), sample, LineUnit::Share, bound)
         };
-        self.of(|part| matches!(part, CellPart::Rare | CellPart::Hard)).map(one).collect()
+        self.cells_for(|part| matches!(part, CellPart::Rare | CellPart::Hard)).map(one).collect()
     }
 
     fn power(&self) -> Vec<SelfcheckLine> {
-        let small = || self.of(|part| part == CellPart::Standard(Class::Shared, 0.02));
+        let small = || self.cells_for(|part| part == CellPart::Standard(Class::Shared, 0.02));
         let said = |said: StatedVerdict| {
             let all = small().flat_map(|(_, outcomes)| firsts(outcomes));
             share(all.map(move |one| one.said == said), self.reps)
@@ -407,7 +407,7 @@ impl LineTable<'_> {
         let figure = "mean time to resolve 2 %";
         let mut lines = Vec::new();
         let mut means: Vec<RepeatedFigure> = Vec::new();
-        for (cell, outcomes) in self.of(|part| part == CellPart::Standard(Class::Shared, 0.02)) {
+        for (cell, outcomes) in self.cells_for(|part| part == CellPart::Standard(Class::Shared, 0.02)) {
             let name = cell.source.name();
             let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
             means.push(sample);
@@ -421,7 +421,7 @@ impl LineTable<'_> {
                 ));
             }
         }
-        for (cell, outcomes) in self.of(|part| part == CellPart::Local(0.02)) {
+        for (cell, outcomes) in self.cells_for(|part| part == CellPart::Local(0.02)) {
             let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
             lines.push(SelfcheckLine::new(
                 figure,
@@ -457,15 +457,15 @@ impl LineTable<'_> {
                 LineBound::AtMost(most),
             )
         };
-        self.of(|part| part == CellPart::Fixed).map(one).collect()
+        self.cells_for(|part| part == CellPart::Fixed).map(one).collect()
     }
 
     fn refusals(&self) -> Vec<SelfcheckLine> {
-        let limited = self.of(|part| part == CellPart::Throttled).flat_map(|(_, outcomes)| outcomes);
+        let limited = self.cells_for(|part| part == CellPart::Throttled).flat_map(|(_, outcomes)| outcomes);
         // Both regimes must have been there to be told apart.
         let seen = limited.filter(|one| (0.1..=0.9).contains(&one.limited));
         let flagged = share(seen.map(|one| one.comparisons[0].refused.is_some()), self.reps);
-        let ordinary = self.of(|part| matches!(part, CellPart::Standard(Class::Shared, _)));
+        let ordinary = self.cells_for(|part| matches!(part, CellPart::Standard(Class::Shared, _)));
         let refused = share(
             ordinary.flat_map(|(_, outcomes)| firsts(outcomes)).map(|one| one.refused.is_some()),
             self.reps,
@@ -484,7 +484,7 @@ impl LineTable<'_> {
 
     fn matrix(&self) -> Vec<SelfcheckLine> {
         let workloads: Vec<&Vec<Repetition>> =
-            self.of(|part| part == CellPart::Matrix).map(|(_, outcomes)| outcomes).collect();
+            self.cells_for(|part| part == CellPart::Matrix).map(|(_, outcomes)| outcomes).collect();
         let any = |rep: usize| {
             let matrix: Vec<&Repetition> = workloads.iter().map(|outcomes| &outcomes[rep]).collect();
             Repetition::any_false(&matrix)

@@ -82,7 +82,7 @@ impl Findings {
         }
         line(&mut out, "What lies behind it");
         for kind in self.details.chunk_by(|one, next| one.kind == next.kind) {
-            behind(&mut out, kind, columns);
+            kind_lines(&mut out, kind, columns);
         }
         self.foot(&mut out);
         out
@@ -178,7 +178,7 @@ fn trimmed(figure: &str) -> String {
 const WIDE: usize = 120;
 
 /// A kind of noise: its name and what it is, then two lines a cell, or one where there is room.
-fn behind(out: &mut String, kind: &[Detail], columns: usize) {
+fn kind_lines(out: &mut String, kind: &[Detail], columns: usize) {
     if columns >= WIDE {
         line(out, &format!("  {:<25}{}", kind[0].kind, kind[0].help));
     } else {

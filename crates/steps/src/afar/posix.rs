@@ -98,12 +98,12 @@ impl Shell for Posix {
             bail!("no POSIX shell answered; a path of Windows is written C:\\FOLDER\\FILE");
         }
         let mut facts = facts::of_files(&sections, paths)?;
-        facts.hostname = facts.hostname.or_else(|| one(&sections, "node"));
-        facts.kernel = facts.kernel.or_else(|| one(&sections, "kernel"));
-        facts.kernel_build = facts.kernel_build.or_else(|| one(&sections, "build"));
-        facts.os = facts.os.or_else(|| one(&sections, "system"));
-        facts.cpu.threads = facts.cpu.threads.or_else(|| one(&sections, "threads")?.parse().ok());
-        let version = one(&sections, "fio").unwrap_or_default();
+        facts.hostname = facts.hostname.or_else(|| section_text(&sections, "node"));
+        facts.kernel = facts.kernel.or_else(|| section_text(&sections, "kernel"));
+        facts.kernel_build = facts.kernel_build.or_else(|| section_text(&sections, "build"));
+        facts.os = facts.os.or_else(|| section_text(&sections, "system"));
+        facts.cpu.threads = facts.cpu.threads.or_else(|| section_text(&sections, "threads")?.parse().ok());
+        let version = section_text(&sections, "fio").unwrap_or_default();
         let fio = fio::named(version.as_bytes());
         facts.tools.extend(fio.is_some().then(|| ("fio".to_owned(), version)));
         Ok(SeenHost { facts, fio })
@@ -126,8 +126,9 @@ impl Shell for Posix {
 
     fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>> {
         let sections = sections(said);
-        let kind = one(&sections, "kind").context("it does not say what is there")?;
-        let mut found = Inspection { symlink: one(&sections, "link").is_some(), ..Inspection::blank(path) };
+        let kind = section_text(&sections, "kind").context("it does not say what is there")?;
+        let mut found =
+            Inspection { symlink: section_text(&sections, "link").is_some(), ..Inspection::blank(path) };
         found.afar = true;
         match kind.as_str() {
             "nothing" => return Ok(None),
@@ -174,7 +175,7 @@ impl Shell for Posix {
     }
 
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>> {
-        let text = one(&sections(said), "flushed").context("it does not say that it flushed")?;
+        let text = section_text(&sections(said), "flushed").context("it does not say that it flushed")?;
         // Since 1970: seconds alone are shorter by nine digits.
         let nanoseconds = |word: &str| word.parse::<u64>().ok().filter(|ns| *ns > 1 << 56);
         let times: Vec<Option<u64>> = text.split(' ').map(nanoseconds).collect();
@@ -197,7 +198,7 @@ impl Shell for Posix {
     fn created(&self, said: &[u8]) -> Result<Created> {
         let sections = sections(said);
         let (_, inode) = size_and_inode(&sections).context("stat does not tell the new file's inode")?;
-        let room = one(&sections, "room").unwrap_or_default();
+        let room = section_text(&sections, "room").unwrap_or_default();
         let words: Vec<&str> = room.lines().last().unwrap_or_default().split_whitespace().collect();
         let kib = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).map(|kib| kib << 10);
         let room = kib(1).zip(kib(3));
@@ -282,14 +283,14 @@ pub(super) fn sections(said: &[u8]) -> Vec<(String, String)> {
 }
 
 /// A section without the white space around it; `None` when it is not there or empty.
-pub(super) fn one(sections: &[(String, String)], name: &str) -> Option<String> {
+pub(super) fn section_text(sections: &[(String, String)], name: &str) -> Option<String> {
     let text = sections.iter().find(|(known, _)| known == name)?.1.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn size_and_inode(sections: &[(String, String)]) -> Option<(u64, u64)> {
     let of = |name: &str| {
-        let text = one(sections, name)?;
+        let text = section_text(sections, name)?;
         let (size, inode) = text.split_once(' ')?;
         Some((size.parse().ok()?, inode.parse().ok()?))
     };
@@ -298,7 +299,7 @@ fn size_and_inode(sections: &[(String, String)]) -> Option<(u64, u64)> {
 
 fn file(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     let (bytes, inode) = size_and_inode(sections).context("stat does not tell its size")?;
-    let trailer = one(sections, "trailer").unwrap_or_default();
+    let trailer = section_text(sections, "trailer").unwrap_or_default();
     let trailer: Vec<u8> =
         trailer.split_whitespace().filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
     found.kind = InspectedKind::File;
@@ -311,13 +312,13 @@ fn file(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
 
 /// Who has it open, which only root of Linux sees.
 fn openers(found: &mut Inspection, sections: &[(String, String)]) {
-    let linux = one(sections, "system").as_deref() == Some("Linux");
-    let root = one(sections, "user").as_deref() == Some("0");
+    let linux = section_text(sections, "system").as_deref() == Some("Linux");
+    let root = section_text(sections, "user").as_deref() == Some("0");
     if !linux || (!root && found.kind != InspectedKind::File) {
         let why = "open files of other users' processes are not seen over ssh there".to_owned();
         found.unchecked.push(Unchecked { check: InspectionCheck::Open, why });
     }
-    let open = one(sections, "open").unwrap_or_default();
+    let open = section_text(sections, "open").unwrap_or_default();
     let processes: BTreeSet<(&str, &str)> =
         open.lines().filter_map(|line| Some((line.split('/').nth(2)?, line.split_once(' ')?.1))).collect();
     found.occupied.extend(
@@ -365,7 +366,7 @@ struct SerialOf {
 }
 
 fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
-    let text = one(sections, "lsblk")
+    let text = section_text(sections, "lsblk")
         .context("there is no lsblk, or an old one, that tells of the device as JSON")?;
     let all: Lsblk = serde_json::from_str(&text).map_err(|error| anyhow!("lsblk: {error}"))?;
     let node = all.blockdevices.into_iter().next().context("lsblk does not list it")?;
@@ -378,14 +379,14 @@ fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     found.identity = identity(&node, sections);
     openers(found, sections);
     stands_on_it(found, &node, true);
-    for point in one(sections, "mounts").unwrap_or_default().lines() {
+    for point in section_text(sections, "mounts").unwrap_or_default().lines() {
         let known =
             found.occupied.iter().any(|finding| finding.text.ends_with(&format!("mounted at {point}")));
         found
             .occupied
             .extend((!known).then(|| Finding { kind: Use::Mounted, text: format!("mounted at {point}") }));
     }
-    match one(sections, "exclusive").as_deref() {
+    match section_text(sections, "exclusive").as_deref() {
         Some("free") => {}
         Some(BUSY) => found.occupied.push(Finding {
             kind: Use::Exclusive,
@@ -411,12 +412,13 @@ fn identity(node: &LsblkNode, sections: &[(String, String)]) -> Identity {
         text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let (serial, wwn) = (word(&node.serial), word(&node.wwn));
-    let others: Option<Serials> = one(sections, "serials").and_then(|text| serde_json::from_str(&text).ok());
+    let others: Option<Serials> =
+        section_text(sections, "serials").and_then(|text| serde_json::from_str(&text).ok());
     let disk = node.pkname.as_deref().unwrap_or(&node.name);
     let same = |other: &SerialOf| other.name != disk && serial.is_some() && word(&other.serial) == serial;
     let shared =
         others.map(|all| all.blockdevices.into_iter().filter(same).map(|other| other.name).collect());
-    let attached = one(sections, "boot").zip(one(sections, "sequence"));
+    let attached = section_text(sections, "boot").zip(section_text(sections, "sequence"));
     let transient =
         attached.and_then(|(boot, sequence)| Some(format!("boot-{}-diskseq-{sequence}", boot.get(..8)?)));
     Identity {
@@ -437,7 +439,7 @@ fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExte
     if node.kind.as_deref() != Some("part") {
         return None;
     }
-    let told = |name: &str| one(sections, name)?.parse::<u64>().ok();
+    let told = |name: &str| section_text(sections, name)?.parse::<u64>().ok();
     let start = told("start")?.checked_mul(512)?;
     Some(PartitionExtent { number: told("partition")?, start, bytes: node.size.as_ref().and_then(number)? })
 }

@@ -146,8 +146,8 @@ impl Shell for Windows {
         match answer(said)? {
             There::Nothing => return Ok(None),
             There::Folder => found.kind = InspectedKind::Other("a folder".into()),
-            There::File(there) => there.told(&mut found),
-            There::Disk(there) => there.told(&mut found),
+            There::File(there) => there.add_to(&mut found),
+            There::Disk(there) => there.add_disk_to(&mut found),
         }
         let why = "Windows does not tell over ssh who has it open".to_owned();
         if found.kind == InspectedKind::Disk {
@@ -356,7 +356,7 @@ struct FileThere {
 }
 
 impl FileThere {
-    fn told(&self, found: &mut Inspection) {
+    fn add_to(&self, found: &mut Inspection) {
         let trailer: Vec<u8> =
             self.trailer.split('-').filter_map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
         found.kind = InspectedKind::File;
@@ -413,7 +413,7 @@ struct Partition {
 }
 
 impl DiskThere {
-    fn told(&self, found: &mut Inspection) {
+    fn add_disk_to(&self, found: &mut Inspection) {
         let disk = &self.disk;
         let serial = word(disk.serial_number.as_deref());
         let same = |other: &&OtherDisk| serial.is_some() && word(other.serial_number.as_deref()) == serial;

@@ -68,7 +68,7 @@ pub fn cache_told(conf: &Path, image: (&str, &str), pid: u32) -> String {
 pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
     let cluster = Cluster { conf };
     let told = || -> Result<String> {
-        let all = cluster.told("rbd", &["config", "image", "ls", &format!("{pool}/{image}")])?;
+        let all = cluster.run_json("rbd", &["config", "image", "ls", &format!("{pool}/{image}")])?;
         if let Some(value) = set_of_image(&all, "rbd_cache") {
             return Ok(format!("{value} (image)"));
         }
@@ -81,7 +81,7 @@ pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
 
 fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<String> {
     let whole = format!("{pool}/{image}");
-    let all = Cluster { conf }.told("rbd", &["config", "image", "ls", &whole])?;
+    let all = Cluster { conf }.run_json("rbd", &["config", "image", "ls", &whole])?;
     if let Some(value) = set_of_image(&all, "rbd_cache") {
         return Ok(format!("{value} (image)"));
     }

@@ -356,20 +356,20 @@ pub fn state(conf: &Path) -> Result<ArrayState> {
 pub fn settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     let cluster = Cluster { conf };
     let mut settings = ThingSettings::new();
-    let of_pool = cluster.told("ceph", &["osd", "pool", "get", pool, "all"])?;
+    let of_pool = cluster.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
     for name in ["size", "min_size", "pg_num", "crush_rule"] {
         settings.extend(word(&of_pool[name]).map(|value| (name.to_owned(), value)));
     }
-    let osds = cluster.told("ceph", &["osd", "metadata"])?;
+    let osds = cluster.run_json("ceph", &["osd", "metadata"])?;
     for name in ["osd_objectstore", "ceph_version_short"] {
         let mut all: Vec<String> =
             osds.as_array().into_iter().flatten().filter_map(|osd| word(&osd[name])).collect();
         all.dedup();
         settings.insert(name.to_owned(), all.join(", "));
     }
-    for image in cluster.told("rbd", &["ls", pool])?.as_array().into_iter().flatten() {
+    for image in cluster.run_json("rbd", &["ls", pool])?.as_array().into_iter().flatten() {
         let Some(image) = image.as_str() else { continue };
-        let told = cluster.told("rbd", &["info", &format!("{pool}/{image}")])?;
+        let told = cluster.run_json("rbd", &["info", &format!("{pool}/{image}")])?;
         for name in ["size", "object_size", "features"] {
             settings.extend(word(&told[name]).map(|value| (format!("{image} {name}"), value)));
         }

@@ -26,13 +26,13 @@ impl Image {
     ///
     /// # Errors
     /// When there is no such image, or the cluster does not answer.
-    pub fn of(cluster: &Cluster, pool: &str, image: &str) -> Result<Image> {
+    pub fn look_up(cluster: &Cluster, pool: &str, image: &str) -> Result<Image> {
         let name = format!("{pool}/{image}");
-        let info = cluster.told("rbd", &["info", &name])?;
-        let status = cluster.told("rbd", &["status", &name])?;
+        let info = cluster.run_json("rbd", &["info", &name])?;
+        let status = cluster.run_json("rbd", &["status", &name])?;
         let has_fast_diff =
             info["features"].as_array().is_some_and(|all| all.iter().any(|one| one == "fast-diff"));
-        let usage = has_fast_diff.then(|| cluster.told("rbd", &["du", &name])).transpose()?;
+        let usage = has_fast_diff.then(|| cluster.run_json("rbd", &["du", &name])).transpose()?;
         let watchers = status["watchers"].as_array().into_iter().flatten();
         Ok(Image {
             bytes: info["size"].as_u64().context("rbd info reports no size")?,
@@ -51,7 +51,7 @@ fn used(usage: &Value) -> Option<u64> {
 /// both, or does not answer.
 pub fn absent(cluster: &Cluster, pool: &str, image: &str) -> Option<String> {
     let list = |program: &str, words: &[&str]| -> Option<Vec<String>> {
-        serde_json::from_value(cluster.told(program, words).ok()?).ok()
+        serde_json::from_value(cluster.run_json(program, words).ok()?).ok()
     };
     let pools = list("ceph", &["osd", "pool", "ls"])?;
     if !pools.iter().any(|one| one == pool) {
@@ -80,7 +80,7 @@ fn not_among(what: &str, there: &[String]) -> String {
 pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSettings> {
     let cluster = Cluster { conf };
     let mut settings = ThingSettings::new();
-    let info = cluster.told("rbd", &["info", &format!("{pool}/{image}")])?;
+    let info = cluster.run_json("rbd", &["info", &format!("{pool}/{image}")])?;
     for name in ["object_size", "features"] {
         settings.extend(word(&info[name]).map(|value| (name.to_owned(), value)));
     }
@@ -93,7 +93,7 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
 /// # Errors
 /// When the cluster does not answer.
 pub fn pool_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
-    let of_pool = Cluster { conf }.told("ceph", &["osd", "pool", "get", pool, "all"])?;
+    let of_pool = Cluster { conf }.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
     let told = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));
     Ok(["size", "min_size", "pg_num"].iter().filter_map(told).collect())
 }

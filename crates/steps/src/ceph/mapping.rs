@@ -22,7 +22,7 @@ impl Before {
     ///
     /// # Errors
     /// When the cluster does not answer.
-    pub fn of(conf: &Path, pool: &str, image: &str) -> Result<Before> {
+    pub fn look_up(conf: &Path, pool: &str, image: &str) -> Result<Before> {
         let fsid = Cluster { conf }.ceph(&["fsid"])?.trim().to_owned();
         let mapped = mapped(&Probe::of_files(Path::new("/")), &fsid, pool, image);
         Ok(Before { fsid, mapped })

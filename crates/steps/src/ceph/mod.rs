@@ -103,7 +103,7 @@ impl Cluster<'_> {
     ///
     /// # Errors
     /// As [`Cluster::run`]; when the output is not JSON.
-    pub fn told(&self, program: &str, words: &[&str]) -> Result<Value> {
+    pub fn run_json(&self, program: &str, words: &[&str]) -> Result<Value> {
         let words = [words, &["--format", "json"]].concat();
         let text = if program == "ceph" { self.ceph(&words)? } else { self.run(program, &words)? };
         serde_json::from_str(text.trim())
@@ -160,7 +160,7 @@ impl Cluster<'_> {
     /// # Errors
     /// As [`Cluster::told`]; when it reports too little.
     pub fn status(&self) -> Result<ClusterStatus> {
-        status::parse(&self.told("ceph", &["-s"])?).context("the output of ceph -s is incomplete")
+        status::parse(&self.run_json("ceph", &["-s"])?).context("the output of ceph -s is incomplete")
     }
 
     /// The folder of a cluster of ours.

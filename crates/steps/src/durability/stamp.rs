@@ -65,7 +65,7 @@ pub fn sectors(bytes: &[u8], trial: u64, block: u64) -> impl Iterator<Item = Sec
 }
 
 fn whole(bytes: &[u8]) -> Option<(Stamp, u32)> {
-    let found = stamp::Stamp::of(bytes)?;
+    let found = stamp::Stamp::from_sector(bytes)?;
     let (block, own) = (found.offset / BLOCK as u64, found.offset % BLOCK as u64 / SECTOR as u64);
     Some((Stamp { trial: found.writer, block, sequence: found.generation }, own as u32))
 }

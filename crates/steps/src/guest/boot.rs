@@ -73,7 +73,7 @@ impl BootLimits {
     ///
     /// A system that is not ours starts whatever it likes before our agent, and may wait two minutes for a network; that it
     /// never will is told by [`Signs`]. A firmware that finds nothing is done within seconds in the translator.
-    pub fn of(accel: Accel, nested: bool, own_system: bool) -> BootLimits {
+    pub fn for_guest(accel: Accel, nested: bool, own_system: bool) -> BootLimits {
         let limits = BootLimits::of_ours(accel, nested);
         match own_system {
             true => BootLimits {
@@ -427,7 +427,7 @@ mod tests {
             (Accel::Tcg, false, 750),
             (Accel::Tcg, true, 4500),
         ] {
-            let limits = BootLimits::of(accel, nested, true);
+            let limits = BootLimits::for_guest(accel, nested, true);
             assert_eq!(limits.for_the_system(), Duration::from_secs(seconds), "{accel:?}");
             assert!(limits.for_the_system() < limits.ready);
         }
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn many_guests_at_once_are_given_more_time() {
-        let alone = BootLimits::of(Accel::Tcg, false, true);
+        let alone = BootLimits::for_guest(Accel::Tcg, false, true);
         let of = |guests| alone.of_crowd(guests);
         assert_eq!((of(0), of(1)), (alone, alone));
         let four = BootLimits {

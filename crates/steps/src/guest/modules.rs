@@ -84,7 +84,7 @@ impl ModuleOrder<'_> {
             bail!("kernel module {name} is neither built in nor in {}", self.tree.root.display());
         };
         let image = unpack(path)?;
-        let needs = Needs::of(&image).with_context(|| format!("kernel module {}", path.display()))?;
+        let needs = Needs::from_image(&image).with_context(|| format!("kernel module {}", path.display()))?;
         // A wished module may be missing or have another name in this kernel: modprobe goes on then, too.
         for wish in needs.soft.iter().filter(|wish| self.tree.has(wish)) {
             self.add(wish)?;
@@ -104,7 +104,7 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(image: &[u8]) -> Result<Needs> {
+    fn from_image(image: &[u8]) -> Result<Needs> {
         let modinfo = elf::section(image, ".modinfo")?.context("no .modinfo section: not a kernel module")?;
         let mut needs = Needs::default();
         for entry in modinfo.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok()) {

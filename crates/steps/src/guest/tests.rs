@@ -152,7 +152,7 @@ impl Lab {
 
     fn boot(&mut self) -> BootedGuest {
         let process = self.start(&[]);
-        self.connect(&process, BootLimits::of(Accel::Tcg, false, false)).unwrap()
+        self.connect(&process, BootLimits::for_guest(Accel::Tcg, false, false)).unwrap()
     }
 
     fn console(&self) -> String {
@@ -345,7 +345,7 @@ fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
     let GuestStart::Kernel { initrd, .. } = &lab.spec.start else { unreachable!() };
     std::fs::write(initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
     let process = lab.start(&[]);
-    let failure = lab.connect(&process, BootLimits::of(Accel::Tcg, false, false)).unwrap_err();
+    let failure = lab.connect(&process, BootLimits::for_guest(Accel::Tcg, false, false)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died) && failure.alive, "{failure}");
     assert!(failure.to_string().contains("Kernel panic"), "{failure}");
     assert!(!failure.blames_kvm());

@@ -99,7 +99,7 @@ pub(crate) type ManagerSettings = BTreeMap<String, String>;
 
 /// Settings of a manager's machines that can be changed for a visit.
 pub fn changeable(manager: Manager) -> &'static [&'static str] {
-    of(manager).changeable()
+    hypervisor_of(manager).changeable()
 }
 
 /// The value of a key in lines of `KEY: VALUE`.
@@ -107,7 +107,7 @@ pub(crate) fn line_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
-pub(crate) fn of(manager: Manager) -> &'static dyn Hypervisor {
+pub(crate) fn hypervisor_of(manager: Manager) -> &'static dyn Hypervisor {
     match manager {
         Manager::Libvirt => &libvirt::Libvirt,
         Manager::Proxmox => &proxmox::Proxmox,
@@ -120,14 +120,14 @@ pub(crate) fn of(manager: Manager) -> &'static dyn Hypervisor {
 /// # Errors
 /// An unmet need: its program is not there. There is no such machine, it does not run, its manager does not answer.
 pub fn facts(vm: &Vm) -> Result<VmFacts> {
-    of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
+    hypervisor_of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
 }
 
 /// Returns the commands that query a machine's manager for its settings, as they are run in the
 /// manager's place.
 pub fn queries(vm: &Vm) -> Vec<String> {
     let line = |words: Vec<&str>| shell::line(std::iter::once(&vm.manager.program()).chain(&words));
-    of(vm.manager).queries(vm).map(line).to_vec()
+    hypervisor_of(vm.manager).queries(vm).map(line).to_vec()
 }
 
 /// The manager's program, where it would be run on this host and is not installed.
@@ -136,7 +136,7 @@ pub fn missing(vm: &Vm) -> Option<Missing> {
     (vm.on.is_host() && program_path(program).is_none()).then(|| Missing {
         what: program.to_owned(),
         why: format!("to query {vm}"),
-        command: of(vm.manager).package().to_owned(),
+        command: hypervisor_of(vm.manager).package().to_owned(),
         reboot: false,
     })
 }
@@ -169,7 +169,8 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let hint = of(vm.manager).hint(&words).map_or_else(String::new, |hint| format!("; hint: {hint}"));
+        let hint =
+            hypervisor_of(vm.manager).hint(&words).map_or_else(String::new, |hint| format!("; hint: {hint}"));
         bail!("{vm}: `{shown}` on {} failed ({}): {}{hint}", vm.on, output.status, lines.join("; "));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

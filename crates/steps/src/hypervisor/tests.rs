@@ -24,7 +24,7 @@ fn told(vm: &Vm, answers: &[(&str, &str)]) -> (Result<VmFacts>, Vec<String>) {
         let found = answers.iter().find(|(word, _)| arguments.contains(word));
         found.map(|(_, text)| (*text).to_owned()).context("nobody asks for that")
     };
-    let facts = of(vm.manager).facts(vm, &answer);
+    let facts = hypervisor_of(vm.manager).facts(vm, &answer);
     (facts, asked.into_inner())
 }
 
@@ -105,9 +105,9 @@ fn a_program_that_is_missing_here_is_a_need_and_a_libvirt_that_is_away_has_a_hin
     let here = vm(Manager::Proxmox, "100");
     assert_eq!(missing(&here).map(|one| one.what), program_path("qm").is_none().then(|| "qm".to_owned()));
     assert_eq!(missing(&Vm { on: Place::Ssh("node".into()), ..here }), None);
-    let hint = of(Manager::Libvirt).hint("error: failed to connect to the hypervisor").unwrap();
+    let hint = hypervisor_of(Manager::Libvirt).hint("error: failed to connect to the hypervisor").unwrap();
     assert!(hint.contains("uri = \"qemu:///system\" or on = \"ssh:HOST\""), "{hint}");
-    assert_eq!(of(Manager::Libvirt).hint("error: failed to get domain 'db9'"), None);
+    assert_eq!(hypervisor_of(Manager::Libvirt).hint("error: failed to get domain 'db9'"), None);
 }
 
 #[test]
@@ -174,7 +174,7 @@ impl Vcsim {
     fn govc(&self, arguments: &[&str]) -> Result<String> {
         let mut command = tool::tool("govc", arguments);
         command.env("GOVC_URL", &self.1).env("GOVC_INSECURE", "1");
-        tool::said("govc", tool::output_within(&mut command, ANSWERS_WITHIN, None)?)
+        tool::checked_output("govc", tool::output_within(&mut command, ANSWERS_WITHIN, None)?)
     }
 }
 
@@ -184,7 +184,7 @@ fn a_machine_of_vcsim_is_read_changed_and_put_back() {
     let Some(simulated) = Vcsim::start() else { return };
     let ask = |words: &[&str], _: Option<&str>| simulated.govc(words);
     let name = ask(&["find", "/", "-type", "m"], None).unwrap().trim().to_owned();
-    let (vm, esxi) = (vm(Manager::Esxi, &name), of(Manager::Esxi));
+    let (vm, esxi) = (vm(Manager::Esxi, &name), hypervisor_of(Manager::Esxi));
     let facts = esxi.facts(&vm, &ask).unwrap();
     let disk = facts.disks[0].name.clone();
     assert_eq!(facts.disks[0].settings["controller"], "ParaVirtualSCSIController");
@@ -214,7 +214,7 @@ fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
     let libvirt = (vm(Manager::Libvirt, "db1"), "vda", RUNNING, "cache='writeback'", "cache='none'");
     let proxmox = (vm(Manager::Proxmox, "100"), "scsi0", QM, "cache=writeback", "cache=none");
     for (vm, disk, saved, new, old) in [libvirt, proxmox] {
-        let manager = of(vm.manager);
+        let manager = hypervisor_of(vm.manager);
         let changed = manager.with(&vm, disk, saved, &settings).unwrap();
         assert!(changed.contains(new) && !changed.contains(old), "{changed}");
         assert_ne!(manager.plain(disk, &changed), manager.plain(disk, saved));
@@ -223,10 +223,15 @@ fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
         assert!(manager.with(&vm, "vdz", saved, &settings).is_err(), "no such disk");
     }
     // As libvirt writes it: in its own order.
-    let ours = of(Manager::Libvirt).with(&vm(Manager::Libvirt, "db1"), "vda", RUNNING, &settings).unwrap();
+    let ours = hypervisor_of(Manager::Libvirt)
+        .with(&vm(Manager::Libvirt, "db1"), "vda", RUNNING, &settings)
+        .unwrap();
     let theirs = RUNNING.replace(
         "<driver name='qemu' type='raw' cache='none' io='native' iothread='1' queues='1'/>",
         "<driver name='qemu' type='raw' cache='writeback' io='native' iothread='1' queues='4'/>",
     );
-    assert_eq!(of(Manager::Libvirt).plain("vda", &ours), of(Manager::Libvirt).plain("vda", &theirs));
+    assert_eq!(
+        hypervisor_of(Manager::Libvirt).plain("vda", &ours),
+        hypervisor_of(Manager::Libvirt).plain("vda", &theirs)
+    );
 }

@@ -42,7 +42,7 @@ impl ManagedResource for LimitArc {
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Half done is what the module has not taken: then its parameter is ours and what holds is not.
-        Ok((ArcLimit::here().parameter == self.bytes).then(StepOutput::default))
+        Ok((ArcLimit::current_limit().parameter == self.bytes).then(StepOutput::default))
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {

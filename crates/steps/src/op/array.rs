@@ -131,10 +131,10 @@ impl Operation for CreateArray {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::of(machine, &self.inputs());
+        self.drives = Drives::about_to_write(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 

@@ -66,7 +66,7 @@ impl MakeBcache {
     }
 
     /// What the kernel is told: file of the slow drive's folder or of the set's, and value.
-    fn told(&self) -> [(bool, &'static str, String); 4] {
+    fn settings_written(&self) -> [(bool, &'static str, String); 4] {
         let [read, write] = self.congested_us;
         [
             (true, "cache_mode", self.mode.clone()),
@@ -98,7 +98,7 @@ impl MakeBcache {
 
     /// Waits until all of the cache is written back, and takes it down.
     fn stop(&self, ours: &[PathBuf]) -> Result<()> {
-        let probe = here();
+        let probe = host_probe();
         for folder in ours.iter().filter_map(|member| folder_of(&probe, member)) {
             let is_dirty = || probe.read(folder.join("state")).is_some_and(|state| state == "dirty");
             if is_dirty() {
@@ -153,23 +153,23 @@ impl ManagedResource for MakeBcache {
             // Quiet about one that udev has registered meanwhile.
             tell_kernel(&Path::new(SETS).join("register_quiet"), &member.display().to_string())?;
         }
-        let attached = || folder_of(&here(), &slow).filter(|folder| folder.join("cache").exists());
+        let attached = || folder_of(&host_probe(), &slow).filter(|folder| folder.join("cache").exists());
         wait_until(PATIENCE, || attached().is_some()).with_context(|| {
             format!("{} does not get its cache; hint: the kernel's log (dmesg) tells why", self.name)
         })?;
         let folder = attached().with_context(|| format!("{} is gone", self.name))?;
-        for (of_slow, file, value) in self.told() {
+        for (of_slow, file, value) in self.settings_written() {
             tell_kernel(&if of_slow { folder.join(file) } else { self.set().join(file) }, &value)?;
         }
         settle();
         let path = device_of(&folder).with_context(|| format!("{} has no device", self.name))?;
-        Ok(StepOutput::at(path))
+        Ok(StepOutput::found_at(path))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let (today, _) = today(self, &self.drives);
         let ours = today.ours()?;
-        let path = ours.iter().find_map(|member| device_of(&folder_of(&here(), member)?));
+        let path = ours.iter().find_map(|member| device_of(&folder_of(&host_probe(), member)?));
         Ok((!ours.is_empty()).then_some(StepOutput { path, ..StepOutput::default() }))
     }
 
@@ -187,7 +187,7 @@ impl ManagedResource for MakeBcache {
     }
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
-        let probe = here();
+        let probe = host_probe();
         let slow = self.slow.path()?.canonicalize().context("the slow drive is gone")?;
         let folder = folder_of(&probe, &slow).context("it is not up")?;
         Ok(settings_in(&probe, &folder, &self.set()))
@@ -216,7 +216,7 @@ fn is_of_set(device: &Path, uuid: &str) -> Result<bool> {
 fn folder_of(probe: &Probe, member: &Path) -> Option<PathBuf> {
     let folder = Path::new("/sys/class/block").join(member.file_name()?).join("bcache");
     // That of a cache has no mode.
-    probe.at(folder.join("cache_mode")).exists().then_some(folder)
+    probe.path_below(folder.join("cache_mode")).exists().then_some(folder)
 }
 
 /// The device that the kernel has made of a slow drive.
@@ -225,13 +225,13 @@ fn device_of(folder: &Path) -> Option<PathBuf> {
     Some(Path::new("/dev").join(device.file_name()?))
 }
 
-fn here() -> Probe {
+fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
 impl Operation for MakeBcache {
     fn describe(&self) -> String {
-        let told = self.told().map(|(_, file, value)| format!("{file}={value}"));
+        let told = self.settings_written().map(|(_, file, value)| format!("{file}={value}"));
         let (words, told) = (self.words().join(" "), told.join(" "));
         format!("make-bcache {words} --cache {} --bdev {}; {told}", self.fast, self.slow)
     }
@@ -245,10 +245,10 @@ impl Operation for MakeBcache {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::of(machine, &self.inputs());
+        self.drives = Drives::about_to_write(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 

@@ -92,10 +92,10 @@ impl Operation for MakeCeph {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::of(machine, &self.inputs());
+        self.drives = Drives::about_to_write(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory), Own::Named(&self.name)]
     }
 
@@ -125,12 +125,12 @@ impl ManagedResource for MakeCeph {
 
     fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         ceph::create(self, system, &tag.run_id)?;
-        Ok(StepOutput::at(self.conf()))
+        Ok(StepOutput::found_at(self.conf()))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let (today, _) = today(self, &self.drives);
-        Ok(ceph::is_there(&today)?.then(|| StepOutput::at(self.conf())))
+        Ok(ceph::is_there(&today)?.then(|| StepOutput::found_at(self.conf())))
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {

@@ -21,7 +21,7 @@ impl Operation for MakeDirectory {
         format!("mkdir -m 0700 {}", self.path.display())
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.path)]
     }
 
@@ -42,11 +42,11 @@ impl ManagedResource for MakeDirectory {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let made = fs::DirBuilder::new().mode(0o700).create(&self.path);
         made.with_context(|| format!("cannot make directory {}", self.path.display()))?;
-        Ok(StepOutput::at(&self.path))
+        Ok(StepOutput::found_at(&self.path))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(fs::symlink_metadata(&self.path).is_ok().then(|| StepOutput::at(&self.path)))
+        Ok(fs::symlink_metadata(&self.path).is_ok().then(|| StepOutput::found_at(&self.path)))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {

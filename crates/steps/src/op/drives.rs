@@ -27,7 +27,7 @@ pub struct DriveIdentity {
 
 impl DriveIdentity {
     /// A serial that other disks tell too names none.
-    fn of(identity: Identity) -> Option<DriveIdentity> {
+    fn from_identity(identity: Identity) -> Option<DriveIdentity> {
         let serial = identity.serial.filter(|_| identity.serial_shared_with.is_empty());
         let names_one = serial.is_some() || identity.wwn.is_some();
         names_one.then_some(DriveIdentity { serial, wwn: identity.wwn, part: identity.part })
@@ -67,8 +67,10 @@ const NOWHERE: &str = "/dev/null/gone";
 
 impl Drives {
     /// Of members that are about to be written.
-    pub fn of(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
-        let drive = |member: &&mut PathRef| machine.identity(member.path().ok()?).and_then(DriveIdentity::of);
+    pub fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
+        let drive = |member: &&mut PathRef| {
+            machine.identity(member.path().ok()?).and_then(DriveIdentity::from_identity)
+        };
         Drives(members.iter().map(drive).collect())
     }
 
@@ -138,7 +140,7 @@ fn place(
 
 /// The drive at a path; the outer `None`: nothing is there.
 fn drive_at(path: &Path) -> Option<Option<DriveIdentity>> {
-    identity_of(path).ok().map(DriveIdentity::of)
+    identity_of(path).ok().map(DriveIdentity::from_identity)
 }
 
 /// All block devices that have a name of their own.
@@ -196,10 +198,13 @@ mod tests {
             serial_shared_with: shared.iter().map(|name| (*name).to_owned()).collect(),
             ..Identity::default()
         };
-        assert_eq!(DriveIdentity::of(identity("A", &[])), Some(drive("A")));
-        assert_eq!(DriveIdentity::of(identity("A", &["sdb"])), None);
+        assert_eq!(DriveIdentity::from_identity(identity("A", &[])), Some(drive("A")));
+        assert_eq!(DriveIdentity::from_identity(identity("A", &["sdb"])), None);
         assert_eq!(
-            DriveIdentity::of(Identity { transient: Some("boot-1-diskseq-2".into()), ..Identity::default() }),
+            DriveIdentity::from_identity(Identity {
+                transient: Some("boot-1-diskseq-2".into()),
+                ..Identity::default()
+            }),
             None
         );
         let part = PartitionExtent { number: 1, start: 1 << 20, bytes: 1 << 30 };

@@ -114,7 +114,7 @@ impl MakeFile {
 }
 
 fn yield_of(path: &Path, marker: &marker::Marker) -> StepOutput {
-    StepOutput { inode: Some(marker.inode), bytes: Some(marker.bytes), ..StepOutput::at(path) }
+    StepOutput { inode: Some(marker.inode), bytes: Some(marker.bytes), ..StepOutput::found_at(path) }
 }
 
 /// Two runs must not measure, format or remove one file under each other.

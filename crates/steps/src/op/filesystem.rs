@@ -113,7 +113,7 @@ pub struct Mount {
 
 impl Mount {
     /// Of one device, without times of access: reading must not write, or the file system would pay for the measuring.
-    pub fn of(device: PathRef, directory: PathBuf, kind: &str) -> Mount {
+    pub fn without_atime(device: PathRef, directory: PathBuf, kind: &str) -> Mount {
         Mount { device, others: Vec::new(), directory, kind: kind.to_owned(), relatime: false }
     }
 
@@ -146,7 +146,7 @@ impl Operation for Mount {
         std::iter::once(&mut self.device).chain(&mut self.others).collect()
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory)]
     }
 
@@ -168,11 +168,11 @@ impl ManagedResource for Mount {
         mount(device, &self.directory, kind, flags, data.as_c_str()).with_context(|| {
             format!("cannot mount {} ({kind}) at {}", device.display(), self.directory.display())
         })?;
-        Ok(StepOutput::at(&self.directory))
+        Ok(StepOutput::found_at(&self.directory))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(is_mounted(&self.directory)?.then(|| StepOutput::at(&self.directory)))
+        Ok(is_mounted(&self.directory)?.then(|| StepOutput::found_at(&self.directory)))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {

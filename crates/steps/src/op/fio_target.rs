@@ -55,7 +55,7 @@ impl Operation for MakeFioTarget {
         format!("{} for fio's engine {}: {what}{cache}{fill}", self.file.display(), self.client.ioengine())
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         let mut own = vec![Own::InFolder(&self.file)];
         own.extend(self.copy().map(Own::InFolder));
         own
@@ -84,12 +84,12 @@ impl ManagedResource for MakeFioTarget {
         if self.fill {
             fill(&self.client).with_context(|| format!("cannot write {} once", self.file.display()))?;
         }
-        Ok(StepOutput::at(self.file.clone()))
+        Ok(StepOutput::found_at(self.file.clone()))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let is_there = [Some(self.file.as_path()), self.copy()].into_iter().flatten().any(Path::exists);
-        Ok(is_there.then(|| StepOutput::at(self.file.clone())))
+        Ok(is_there.then(|| StepOutput::found_at(self.file.clone())))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {

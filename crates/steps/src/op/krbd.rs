@@ -63,7 +63,7 @@ impl MapRbd {
     fn mapped(&self) -> Vec<PathBuf> {
         // One that was mapped before is not mapped by us.
         let before = self.before.as_ref().filter(|before| before.mapped.is_empty());
-        let find = |before: &Before| ceph::mapped(&here(), &before.fsid, &self.pool, &self.image);
+        let find = |before: &Before| ceph::mapped(&host_probe(), &before.fsid, &self.pool, &self.image);
         before.map(find).unwrap_or_default()
     }
 
@@ -72,7 +72,7 @@ impl MapRbd {
     }
 }
 
-fn here() -> Probe {
+fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
@@ -128,11 +128,11 @@ impl ManagedResource for MapRbd {
         let device = PathBuf::from(device.trim());
         settle();
         ensure!(self.mapped().contains(&device), "{} is not mapped to rbd:{name}", device.display());
-        Ok(StepOutput::at(device))
+        Ok(StepOutput::found_at(device))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(self.mapped().into_iter().next().map(StepOutput::at))
+        Ok(self.mapped().into_iter().next().map(StepOutput::found_at))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
@@ -163,7 +163,7 @@ impl ManagedResource for MapRbd {
             self.name()
         );
         let mut settings = ceph::image_settings(&self.conf, &self.pool, &self.image)?;
-        let (probe, name) = (here(), device.file_name().unwrap_or_default().to_string_lossy());
+        let (probe, name) = (host_probe(), device.file_name().unwrap_or_default().to_string_lossy());
         let queue = |what: &str| probe.read(format!("/sys/block/{name}/{what}"));
         let told = [
             ("client options", ceph::client_options(&probe, device)),

@@ -38,8 +38,8 @@ impl Operation for ExportLibrbd {
         self.spawn.describe()
     }
 
-    fn own<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
-        [self.spawn.own(made), vec![Own::InFolder(&self.file)]].concat()
+    fn own_resources<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
+        [self.spawn.own_resources(made), vec![Own::InFolder(&self.file)]].concat()
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {

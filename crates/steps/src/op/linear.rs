@@ -65,7 +65,7 @@ impl Operation for MakeLinear {
         self.stretches.iter_mut().map(|stretch| &mut stretch.device).collect()
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 

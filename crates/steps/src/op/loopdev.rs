@@ -65,14 +65,14 @@ impl Operation for AttachLoop {
 
 impl ManagedResource for AttachLoop {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput::at(loops::attach(&self.known()?, self.direct_io, self.read_only)?))
+        Ok(StepOutput::found_at(loops::attach(&self.known()?, self.direct_io, self.read_only)?))
     }
 
     fn find(&self, _: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
         let devices = loops::attached(&self.known()?)?;
         // Stacks that share nothing (`own`) have a loop device each on one file.
         let is_others = |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
-        Ok(devices.into_iter().find(|device| !is_others(device)).map(StepOutput::at))
+        Ok(devices.into_iter().find(|device| !is_others(device)).map(StepOutput::found_at))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {

@@ -183,10 +183,10 @@ impl Operation for MakeLvm {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::of(machine, &self.inputs());
+        self.drives = Drives::about_to_write(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
@@ -211,7 +211,7 @@ impl ManagedResource for MakeLvm {
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = group.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
         let device = group.make(self.member_bytes, &self.commands_on(&names))?;
-        Ok(StepOutput::at(device))
+        Ok(StepOutput::found_at(device))
     }
 
     fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

@@ -43,7 +43,7 @@ pub struct ChangeMachine {
 
 impl ChangeMachine {
     fn manager(&self) -> &'static dyn Hypervisor {
-        hypervisor::of(self.vm.manager)
+        hypervisor::hypervisor_of(self.vm.manager)
     }
 
     fn ask(&self, arguments: &[&str], input: Option<&str>) -> Result<String> {

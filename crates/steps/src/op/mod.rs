@@ -306,7 +306,7 @@ pub trait Operation {
 
     /// What undoing touches that the run alone can have made: a journal is never believed beyond that. Devices, drives and files
     /// outside of the run's folder are known by what undoing itself looks at (markers, ids on drives, inodes).
-    fn own<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
         Vec::new()
     }
 
@@ -395,7 +395,7 @@ impl Op {
             Own::Named(name) if name.starts_with('/') => Own::InFolder(Path::new(name)),
             other => other,
         };
-        for own in self.operation().own(made).into_iter().map(as_path) {
+        for own in self.operation().own_resources(made).into_iter().map(as_path) {
             match own {
                 Own::InFolder(path) if !is_within(path) => {
                     return refuse(

@@ -60,7 +60,7 @@ impl MakeBridge {
     /// Whether it can be made without touching what is there.
     fn check_free(&self) -> Result<()> {
         not_there(&self.name)?;
-        let own = Subnet::of(self.address, self.prefix);
+        let own = Subnet::from_address(self.address, self.prefix);
         let taken =
             routes(&Probe::of_files(Path::new("/"))).into_iter().find(|(_, route)| route.overlaps(&own));
         match taken {
@@ -79,7 +79,7 @@ impl Operation for MakeBridge {
         format!("ip link add {} type bridge, with {}", self.name, self.net())
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
@@ -101,7 +101,7 @@ impl ManagedResource for MakeBridge {
         run(&mut tool("ip", words))?;
         run(&mut tool("ip", ["addr", "add", &self.net(), "dev", name]))?;
         run(&mut tool("ip", ["link", "set", "dev", name, "up"]))?;
-        Ok(StepOutput::at(folder(name)))
+        Ok(StepOutput::found_at(folder(name)))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
@@ -119,7 +119,7 @@ impl Operation for MakeTap {
         format!("ip tuntap add dev {} mode tap{queues}; ip link set {0} master {}", self.name, self.bridge)
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
@@ -139,7 +139,7 @@ impl ManagedResource for MakeTap {
         let queues: &[&str] = if self.multi_queue { &["multi_queue"] } else { &[] };
         run(tool("ip", ["tuntap", "add", "dev", name, "mode", "tap"]).args(queues))?;
         run(&mut tool("ip", ["link", "set", "dev", name, "master", &self.bridge, "up"]))?;
-        Ok(StepOutput::at(folder(name)))
+        Ok(StepOutput::found_at(folder(name)))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
@@ -164,7 +164,7 @@ fn not_there(name: &str) -> Result<()> {
 
 /// An interface of that name and kind: `sign` is what only that kind has in its folder.
 fn found(name: &str, sign: &str) -> Option<StepOutput> {
-    folder(name).join(sign).exists().then(|| StepOutput::at(folder(name)))
+    folder(name).join(sign).exists().then(|| StepOutput::found_at(folder(name)))
 }
 
 fn remove(name: &str, sign: &str) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::queue::{self, QueueSettings};
-use crate::system::here;
+use crate::system::host_probe;
 use crate::vfio;
 use anyhow::Result;
 use iotax_host::pci;
@@ -35,7 +35,7 @@ impl Operation for PassThrough {
         self.queue = machine.queue_settings(&self.disk);
     }
 
-    fn own<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
         let settings = self.queue.keys().chain(made.queue.keys());
         settings
             .map(|name| Own::Part(name))
@@ -61,22 +61,22 @@ impl Operation for PassThrough {
 
 impl ManagedResource for PassThrough {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput::at(vfio::take(&here(), self)?))
+        Ok(StepOutput::found_at(vfio::take(&host_probe(), self)?))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // The plan was refused unless the function had a driver of this host, and a refusal before the first change is never
         // asked here: vfio-pci has it from us.
-        Ok(vfio::is_taken(&here(), &self.address).then(StepOutput::default))
+        Ok(vfio::is_taken(&host_probe(), &self.address).then(StepOutput::default))
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
-        let other_name = vfio::give_back(&here(), self)?;
+        let other_name = vfio::give_back(&host_probe(), self)?;
         // Runs from before 2026-11-23 have them in what was made.
         let was = if self.queue.is_empty() { &made.queue } else { &self.queue };
         let pause = || std::thread::sleep(Duration::from_millis(100));
-        let restore = |disk: &String| queue::restore_for_good(&here(), disk, was, pause);
-        let disks = pci::disks_at(&here(), &self.address);
+        let restore = |disk: &String| queue::restore_for_good(&host_probe(), disk, was, pause);
+        let disks = pci::disks_at(&host_probe(), &self.address);
         other_name.into_iter().chain(disks.iter().flat_map(restore)).for_each(|note| system.note(note));
         Ok(())
     }

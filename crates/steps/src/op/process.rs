@@ -62,7 +62,7 @@ impl Operation for Spawn {
         self.belows.iter_mut().collect()
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         let made = self.makes.iter().map(|path| Own::InFolder(path));
         made.chain([Own::Named(&self.tag)]).collect()
     }

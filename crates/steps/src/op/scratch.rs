@@ -72,7 +72,7 @@ impl<T: Scratch> Operation for T {
         format!("write {}{}", self.path().display(), self.origin())
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(self.path())]
     }
 
@@ -92,11 +92,11 @@ impl<T: Scratch> ManagedResource for T {
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         write_file(self.path(), &self.content()?)?;
-        Ok(StepOutput::at(self.path()))
+        Ok(StepOutput::found_at(self.path()))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        Ok(self.path().symlink_metadata().is_ok().then(|| StepOutput::at(self.path())))
+        Ok(self.path().symlink_metadata().is_ok().then(|| StepOutput::found_at(self.path())))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {

@@ -111,7 +111,7 @@ impl Operation for ExportSpdk {
         vec![&mut self.backing]
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
@@ -131,7 +131,7 @@ impl Operation for ExportSpdk {
 
 impl ManagedResource for ExportSpdk {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput::at(spdk::export(self)?))
+        Ok(StepOutput::found_at(spdk::export(self)?))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

@@ -196,7 +196,7 @@ impl Operation for JoinSpdk {
         self.members.iter_mut().collect()
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 

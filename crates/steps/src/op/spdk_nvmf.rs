@@ -66,7 +66,7 @@ impl Operation for ExportSpdkNvmf {
         self.has_transport = machine.has_spdk_transport(self);
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn)]
     }
 

@@ -89,7 +89,7 @@ impl MakeByTool {
     fn lines(&self, list: &[Argv], only: Option<usize>, paths: &[String]) -> Vec<Vec<String>> {
         let members: Vec<Slots> = paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
         let names: Vec<String> = members.iter().map(|slots| slots[MEMBER].clone()).collect();
-        let times = |argv: &Argv| match Each::of(argv) {
+        let times = |argv: &Argv| match Each::in_argv(argv) {
             Each::All => vec![self.named()],
             Each::Member => {
                 let (from, to) = only.map_or((0, members.len()), |at| (at, at + 1));
@@ -246,7 +246,7 @@ impl MakeByTool {
     /// member.
     fn check_named(&self) -> Result<()> {
         let of_all: Vec<Argv> =
-            self.commands.undo.iter().filter(|argv| Each::of(argv) != Each::Member).cloned().collect();
+            self.commands.undo.iter().filter(|argv| Each::in_argv(argv) != Each::Member).cloned().collect();
         for words in self.lines(&of_all, None, &[]) {
             if !words.iter().skip(1).any(|word| is_named(word, &self.name)) {
                 let line = shell::line(words);
@@ -296,7 +296,7 @@ impl MakeByTool {
     /// Checks what was created: a program that reports success may be wrong.
     fn made(&self, before: &BTreeSet<u64>) -> Result<StepOutput> {
         let parts = (0..self.parts()).map(|part| self.made_part(before, part)).collect::<Result<Vec<_>>>()?;
-        Ok(StepOutput::at(parts.into_iter().next().context("there was nothing to create")?))
+        Ok(StepOutput::found_at(parts.into_iter().next().context("there was nothing to create")?))
     }
 
     fn made_part(&self, before: &BTreeSet<u64>, part: usize) -> Result<PathBuf> {
@@ -451,7 +451,7 @@ impl Operation for MakeByTool {
         self.members.iter_mut().collect()
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 

@@ -50,7 +50,7 @@ impl Operation for ExportVhostScsi {
         vec![&mut self.backing]
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name), Own::Part(&self.wwn)]
     }
 
@@ -74,7 +74,7 @@ impl ManagedResource for ExportVhostScsi {
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
-        Ok(lio::is_exported(&self.name, &self.wwn).then(|| StepOutput::at(lio::fabric())))
+        Ok(lio::is_exported(&self.name, &self.wwn).then(|| StepOutput::found_at(lio::fabric())))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_was_given_up_is_gone_and_what_was_not_stays() {
-        let Some(device) = Loop::of(64 << 20) else {
+        let Some(device) = Loop::with_size(64 << 20) else {
             return;
         };
         let made = Command::new("mkfs.ext4").arg("-q").arg(&device.path).status().unwrap();
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_wipefs_does_not_know_is_told_and_left() {
-        let Some(device) = Loop::of(4 << 20) else {
+        let Some(device) = Loop::with_size(4 << 20) else {
             return;
         };
         let mut image = b"QFI\xfb".to_vec();

@@ -162,10 +162,10 @@ impl Operation for MakeZpool {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::of(machine, &self.inputs());
+        self.drives = Drives::about_to_write(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
@@ -197,7 +197,7 @@ impl ManagedResource for MakeZpool {
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = pool.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
         let device = pool.make(&self.commands(&tag.run_id, &names), self.volume())?;
-        Ok(StepOutput::at(device.unwrap_or_else(|| self.dataset())))
+        Ok(StepOutput::found_at(device.unwrap_or_else(|| self.dataset())))
     }
 
     fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

@@ -101,7 +101,7 @@ fn a_bdev_is_made_found_used_and_taken_away() {
     assert!(!join::is_there(&rig.asked).unwrap());
     join::make(&rig.asked, &tag()).unwrap();
     assert!(join::is_there(&rig.asked).unwrap());
-    let files = Bdevs::of(&mut Rpc::connect(&rig.target.socket, LIMIT).unwrap()).unwrap();
+    let files = Bdevs::look_up(&mut Rpc::connect(&rig.target.socket, LIMIT).unwrap()).unwrap();
     assert_eq!(files.files_below(&rig.asked.bdev()), rig.asked.paths().unwrap());
     let disk = disk(&rig.asked, bdev(&rig.asked), "iotax-r-vm0-0");
     export(&disk).unwrap();
@@ -275,7 +275,7 @@ fn a_store_of_anothers_beside_ours_keeps_its_superblock() {
 
 #[test]
 fn a_member_that_somebody_uses_by_now_is_not_written() {
-    let Some(device) = iotax_host::guard::rig::Loop::of(2 << 20) else { return };
+    let Some(device) = iotax_host::guard::rig::Loop::with_size(2 << 20) else { return };
     let rig = rig();
     let mut gone = JoinSpdk { rpc: rig.folder.path().join("gone"), raid: None, ..rig.asked.clone() };
     gone.members = vec![PathRef::Path(device.path.clone())];

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     if let Some(of_file) = of_file(asked)? {
-        let target = SpdkConnection::of(&mut rpc, &asked.rpc)?;
+        let target = SpdkConnection::ask_target(&mut rpc, &asked.rpc)?;
         of_file.make(&mut rpc, target.process)?;
         if let Some(part) = asked.part {
             // A file has its marker behind the data, and guests side by side have a part each.
@@ -30,7 +30,7 @@ pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
         }
     }
     let bdev = match asked.is_over_a_bdev() {
-        true => Bdevs::of(&mut rpc)?.real_name(&asked.bdev())?.to_owned(),
+        true => Bdevs::look_up(&mut rpc)?.real_name(&asked.bdev())?.to_owned(),
         false => asked.bdev(),
     };
     rpc.call("vhost_create_blk_controller", controller_of(asked, &bdev))?;
@@ -72,7 +72,7 @@ fn controller_of(asked: &ExportSpdk, bdev: &str) -> Value {
 pub fn find(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
     let Some(mut rpc) = running(&asked.rpc)? else { return Ok(None) };
     let controller = controller(&mut rpc, &asked.name)?;
-    let there = controller.is_some() || Bdevs::of(&mut rpc)?.named(&asked.name).is_some();
+    let there = controller.is_some() || Bdevs::look_up(&mut rpc)?.named(&asked.name).is_some();
     Ok(there.then(|| controller.map(|controller| controller.socket)))
 }
 
@@ -83,7 +83,7 @@ pub fn find(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
 pub fn unexport(asked: &ExportSpdk) -> Result<()> {
     let Some(mut rpc) = running(&asked.rpc)? else { return Ok(()) };
     let (name, of_file) = (&asked.name, of_file(asked)?);
-    let bdevs = Bdevs::of(&mut rpc)?;
+    let bdevs = Bdevs::look_up(&mut rpc)?;
     if let Some(of_file) = &of_file {
         of_file.check_ours(&bdevs)?;
     }
@@ -98,7 +98,7 @@ pub fn unexport(asked: &ExportSpdk) -> Result<()> {
         rpc.call("vhost_delete_controller", json!({"ctrlr": name}))?;
     }
     let Some(of_file) = of_file else { return Ok(()) };
-    if asked.part.is_some() && Bdevs::of(&mut rpc)?.named(&format!("{name}p0")).is_some() {
+    if asked.part.is_some() && Bdevs::look_up(&mut rpc)?.named(&format!("{name}p0")).is_some() {
         rpc.call("bdev_split_delete", json!({"base_bdev": name}))?;
     }
     of_file.unmake(&mut rpc, &bdevs)
@@ -110,9 +110,9 @@ pub fn unexport(asked: &ExportSpdk) -> Result<()> {
 /// When it does not answer, or has no such disk any more.
 pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> {
     let mut rpc = Rpc::connect(socket, LIMIT)?;
-    let target = SpdkConnection::of(&mut rpc, socket)?;
+    let target = SpdkConnection::ask_target(&mut rpc, socket)?;
     let gone = || format!("the SPDK target behind {} has no {name} any more", socket.display());
-    let bdevs = Bdevs::of(&mut rpc)?;
+    let bdevs = Bdevs::look_up(&mut rpc)?;
     let controller = controller(&mut rpc, name)?.with_context(gone)?;
     let serves = controller.bdev.as_deref().with_context(gone)?;
     let bdev = bdevs.named(serves).with_context(gone)?;
@@ -128,7 +128,7 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
             bdev["block_size"].as_u64().or(shown["block_size"].as_u64()).map(|bytes| bytes.to_string()),
         ),
         ("raid", raid(&bdevs, serves)),
-        ("server", Some(target.facts.said())),
+        ("server", Some(target.facts.describe_target())),
     ];
     Ok(told.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }

@@ -29,7 +29,7 @@ const METADATA: usize = 4 << 20;
 /// When the target refuses a part, has a member already, or finds something on one.
 pub fn make(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
-    let target = SpdkConnection::of(&mut rpc, &asked.rpc)?;
+    let target = SpdkConnection::ask_target(&mut rpc, &asked.rpc)?;
     refuse_what_is_there(asked, &mut rpc, tag)?;
     for member in members(asked)? {
         member.make(&mut rpc, target.process)?;
@@ -62,7 +62,7 @@ fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result
         let why = anyhow!("the SPDK target has {} already, which this run did not make", there.join(", "));
         return Err(why.context(NothingMade));
     }
-    let bdevs = Bdevs::of(rpc)?;
+    let bdevs = Bdevs::look_up(rpc)?;
     let ours = format!("iotax-{}-", tag.run_id);
     for path in asked.paths()? {
         // Disks of guests of the same run are beside it where all of them only read.
@@ -81,7 +81,7 @@ fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result
 /// A target examines what it opens: leftover superblocks become arrays and stores that hold the member.
 fn refuse_what_is_found(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     rpc.call("bdev_wait_for_examine", Value::Null)?;
-    let bdevs = Bdevs::of(rpc)?;
+    let bdevs = Bdevs::look_up(rpc)?;
     for (at, path) in asked.paths()?.into_iter().enumerate() {
         if bdevs.named(&asked.member(at)).is_some_and(|bdev| bdev["claimed"] == true) {
             bail!(
@@ -138,7 +138,7 @@ fn store_named(rpc: &mut Rpc, name: &str) -> Result<Option<Value>> {
 
 /// Names of all parts that are there. An array that waits for its members is no bdev.
 fn parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
-    let bdevs = Bdevs::of(rpc)?;
+    let bdevs = Bdevs::look_up(rpc)?;
     let members = (0..asked.members.len()).flat_map(|at| [asked.member(at), asked.base(at)]);
     let mut there: Vec<String> = members.filter(|name| bdevs.named(name).is_some()).collect();
     there.dedup();
@@ -169,12 +169,12 @@ pub fn is_there(asked: &JoinSpdk) -> Result<bool> {
 /// [`NotOurs`] where something of a name is over another thing; when the target refuses.
 pub fn unmake(asked: &JoinSpdk) -> Result<()> {
     if let Some(mut rpc) = running(&asked.rpc)? {
-        let bdevs = Bdevs::of(&mut rpc)?;
+        let bdevs = Bdevs::look_up(&mut rpc)?;
         let members = members(asked)?;
         members.iter().try_for_each(|member| member.check_ours(&bdevs))?;
         unmake_volume(asked, &mut rpc, &bdevs)?;
         unmake_array(asked, &mut rpc)?;
-        let bdevs = Bdevs::of(&mut rpc)?;
+        let bdevs = Bdevs::look_up(&mut rpc)?;
         for (at, member) in members.iter().enumerate() {
             if asked.mib.is_some() && bdevs.named(&asked.base(at)).is_some() {
                 rpc.call("bdev_split_delete", json!({"base_bdev": asked.member(at)}))?;
@@ -350,7 +350,7 @@ pub fn split(asked: &SplitSpdk) -> Result<()> {
     let (socket, base) = asked.bdev.bdev()?;
     let mut rpc = Rpc::connect(socket, LIMIT)?;
     // By its real name: an alias takes the target down (SPDK 26.09-pre).
-    let bdevs = Bdevs::of(&mut rpc)?;
+    let bdevs = Bdevs::look_up(&mut rpc)?;
     let split =
         json!({"base_bdev": bdevs.real_name(base)?, "split_count": asked.parts, "split_size_mb": asked.mib});
     rpc.call("bdev_split_create", split).map(drop)?;
@@ -364,7 +364,7 @@ pub fn split(asked: &SplitSpdk) -> Result<()> {
 pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
     let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(false) };
-    Ok(Bdevs::of(&mut rpc)?.named(&format!("{base}p0")).is_some())
+    Ok(Bdevs::look_up(&mut rpc)?.named(&format!("{base}p0")).is_some())
 }
 
 /// Takes the parts away.
@@ -374,7 +374,7 @@ pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
 pub fn unsplit(asked: &SplitSpdk) -> Result<()> {
     let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(()) };
-    let bdevs = Bdevs::of(&mut rpc)?;
+    let bdevs = Bdevs::look_up(&mut rpc)?;
     if bdevs.named(&format!("{base}p0")).is_some() {
         rpc.call("bdev_split_delete", json!({"base_bdev": bdevs.real_name(base)?}))?;
     }

@@ -61,7 +61,7 @@ impl Bdevs {
     ///
     /// # Errors
     /// When the target does not answer.
-    pub fn of(rpc: &mut Rpc) -> Result<Bdevs> {
+    pub fn look_up(rpc: &mut Rpc) -> Result<Bdevs> {
         Ok(Bdevs(listed(rpc, "bdev_get_bdevs", Value::Null)?))
     }
 

@@ -44,7 +44,7 @@ pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
     });
     rpc.call("nvmf_create_subsystem", new)?;
     rpc.call("nvmf_subsystem_add_host", json!({"nqn": nqn, "host": asked.host}))?;
-    let bdevs = Bdevs::of(&mut rpc)?;
+    let bdevs = Bdevs::look_up(&mut rpc)?;
     let namespace = json!({"bdev_name": bdevs.real_name(bdev)?, "nsid": NSID});
     rpc.call("nvmf_subsystem_add_ns", json!({"nqn": nqn, "namespace": namespace}))?;
     rpc.call("nvmf_subsystem_add_listener", json!({"nqn": nqn, "listen_address": listener(asked)}))
@@ -85,7 +85,7 @@ pub fn unexport(asked: &ExportSpdkNvmf) -> Result<()> {
     let (socket, bdev) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(()) };
     let Some(found) = subsystem(&mut rpc, &asked.nqn)? else { return Ok(()) };
-    let bdevs = Bdevs::of(&mut rpc)?;
+    let bdevs = Bdevs::look_up(&mut rpc)?;
     let namespaces = found["namespaces"].as_array().into_iter().flatten();
     let mut served = namespaces.filter_map(|namespace| namespace["bdev_name"].as_str());
     if let Some(other) = served.find(|served| !bdevs.are_one(served, bdev)) {

@@ -31,8 +31,8 @@ struct Array {
 }
 
 impl Array {
-    fn of(rpc: &mut Rpc, name: &str) -> Result<Array> {
-        let told = told(rpc, name)?;
+    fn look_up(rpc: &mut Rpc, name: &str) -> Result<Array> {
+        let told = raid_value(rpc, name)?;
         Array::understood(&told)
             .with_context(|| format!("the SPDK target tells too little of its array {name}: {told}"))
     }
@@ -61,7 +61,7 @@ impl Array {
     }
 }
 
-fn told(rpc: &mut Rpc, name: &str) -> Result<Value> {
+fn raid_value(rpc: &mut Rpc, name: &str) -> Result<Value> {
     let all = listed(rpc, "bdev_raid_get_bdevs", json!({"category": "all"}))?;
     let told = all.into_iter().find(|one| one["name"] == name);
     told.with_context(|| format!("the SPDK target has no array {name}"))
@@ -72,7 +72,7 @@ fn told(rpc: &mut Rpc, name: &str) -> Result<Value> {
 /// # Errors
 /// When the target does not answer, or has no such array.
 pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
-    Ok(Array::of(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
+    Ok(Array::look_up(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
 }
 
 /// How an array really is, by SPDK's names.
@@ -80,7 +80,7 @@ pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
 /// # Errors
 /// When the target does not answer, or has no such array.
 pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
-    let told = told(&mut Rpc::connect(socket, LIMIT)?, array)?;
+    let told = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
     let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];
     let known = names.iter().filter(|name| !told[**name].is_null());
     let word = |name: &str| told[name].as_str().map_or_else(|| told[name].to_string(), str::to_owned);
@@ -105,7 +105,7 @@ pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
 
 /// The member's bdev: of a file the part without the marker.
 fn member_of(rpc: &mut Rpc, bdev: &str, member: usize) -> Result<String> {
-    let (whole, bdevs) = (spdk_member(bdev, member), Bdevs::of(rpc)?);
+    let (whole, bdevs) = (spdk_member(bdev, member), Bdevs::look_up(rpc)?);
     let part = format!("{whole}p0");
     let found = [part, whole].into_iter().find(|name| bdevs.named(name).is_some());
     found.with_context(|| format!("the SPDK target has no member {} of {bdev}", member + 1))
@@ -113,7 +113,7 @@ fn member_of(rpc: &mut Rpc, bdev: &str, member: usize) -> Result<String> {
 
 fn move_member(rpc: &mut Rpc, array: &str, member: &str, returns: bool) -> Result<()> {
     let is_in = |rpc: &mut Rpc| -> Result<bool> {
-        Ok(Array::of(rpc, array)?.names.iter().any(|name| name == member))
+        Ok(Array::look_up(rpc, array)?.names.iter().any(|name| name == member))
     };
     let was_in = is_in(rpc)?;
     match returns {
@@ -137,7 +137,7 @@ fn move_member(rpc: &mut Rpc, array: &str, member: &str, returns: bool) -> Resul
 
 fn await_whole(rpc: &mut Rpc, array: &str, told: ProgressFn<'_>) -> Result<()> {
     loop {
-        let done = match Array::of(rpc, array)?.state() {
+        let done = match Array::look_up(rpc, array)?.state() {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } => done,
             other => bail!("the array {array} is {other}, and nothing is rebuilt"),

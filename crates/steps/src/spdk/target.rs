@@ -50,15 +50,15 @@ impl SpdkConnection {
     ///
     /// # Errors
     /// [`RpcError`].
-    pub fn at(socket: &Path) -> Result<SpdkConnection, RpcError> {
-        SpdkConnection::of(&mut Rpc::connect(socket, LIMIT)?, socket)
+    pub fn connect(socket: &Path) -> Result<SpdkConnection, RpcError> {
+        SpdkConnection::ask_target(&mut Rpc::connect(socket, LIMIT)?, socket)
     }
 
     /// Asks the target at the other end.
     ///
     /// # Errors
     /// [`RpcError`].
-    pub fn of(rpc: &mut Rpc, socket: &Path) -> Result<SpdkConnection, RpcError> {
+    pub fn ask_target(rpc: &mut Rpc, socket: &Path) -> Result<SpdkConnection, RpcError> {
         let version = rpc.call("spdk_get_version", Value::Null)?;
         let version = version["version"].as_str().unwrap_or("SPDK").trim().to_owned();
         let methods = rpc.call("rpc_get_methods", json!({"current": true}))?;
@@ -105,7 +105,7 @@ pub fn answers(socket: &Path, more: &[&str]) -> Result<(), String> {
 /// # Errors
 /// What is lacking, in words.
 pub fn has(socket: &Path, methods: &[&str]) -> Result<(), String> {
-    let target = SpdkConnection::at(socket).map_err(|error| error.to_string())?;
+    let target = SpdkConnection::connect(socket).map_err(|error| error.to_string())?;
     let lacks = target.lacks(methods);
     match lacks.is_empty() {
         true => Ok(()),

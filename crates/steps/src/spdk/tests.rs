@@ -239,9 +239,9 @@ fn what_a_target_lacks_is_named() {
         "{why}"
     );
     rig.target.state.lock().unwrap().in_interrupt = true;
-    let facts = SpdkConnection::at(&rig.target.socket).unwrap().facts;
+    let facts = SpdkConnection::connect(&rig.target.socket).unwrap().facts;
     assert_eq!(
-        (facts.polled(), facts.said().as_str()),
+        (facts.polled(), facts.describe_target().as_str()),
         (vec![], "SPDK v0.1 made up, waits for interrupts on core 0")
     );
 }

@@ -54,7 +54,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    fn of(reader: &impl AsFd) -> Result<ProgressLine> {
+    fn from_reader(reader: &impl AsFd) -> Result<ProgressLine> {
         let from_host = reader.as_fd().try_clone_to_owned().context("cannot watch the host's end")?;
         Ok(ProgressLine { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
     }
@@ -173,7 +173,7 @@ pub fn serve(
     mut writer: impl Write + Send,
     handler: &mut dyn Handler,
 ) -> Result<()> {
-    let line = ProgressLine::of(&reader)?;
+    let line = ProgressLine::from_reader(&reader)?;
     handler.attach(line.clone());
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));

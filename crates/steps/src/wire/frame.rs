@@ -40,7 +40,7 @@ impl FrameKind {
         }
     }
 
-    fn of(code: u16) -> Option<FrameKind> {
+    fn from_code(code: u16) -> Option<FrameKind> {
         [FrameKind::Request, FrameKind::Response, FrameKind::Progress, FrameKind::Stop]
             .into_iter()
             .find(|kind| kind.code() == code)
@@ -164,7 +164,7 @@ pub fn read(reader: &mut impl Read) -> Result<WireFrame, FrameError> {
         return Err(FrameError::Crc);
     }
     let code = u16_at(&header, 6);
-    let kind = FrameKind::of(code).ok_or(FrameError::Kind(code))?;
+    let kind = FrameKind::from_code(code).ok_or(FrameError::Kind(code))?;
     Ok(WireFrame { kind, json, blob })
 }
 

@@ -528,7 +528,7 @@ impl Peer {
             let progress = match self.incoming.recv_timeout(WATCHED_EVERY) {
                 Ok(frame) => {
                     heard = Instant::now();
-                    match frame.map_err(WireFault::from).and_then(|frame| said(&frame, id, name)) {
+                    match frame.map_err(WireFault::from).and_then(|frame| parse_message(&frame, id, name)) {
                         Ok(AgentMessage::Answer(response)) => {
                             return self.unless_refused(*response).map(Some);
                         }
@@ -632,7 +632,7 @@ impl Peer {
                     None => return Err(WireFault::Silent(self.silence, request)),
                 },
             };
-            match said(&frame, id, request)? {
+            match parse_message(&frame, id, request)? {
                 AgentMessage::Progress(_) if Instant::now() >= deadline => {
                     return Err(WireFault::Timeout { request, limit });
                 }
@@ -679,7 +679,7 @@ enum AgentMessage {
 }
 
 /// A frame that must be about that request.
-fn said(frame: &WireFrame, id: u64, request: &'static str) -> Result<AgentMessage, WireFault> {
+fn parse_message(frame: &WireFrame, id: u64, request: &'static str) -> Result<AgentMessage, WireFault> {
     let garbled = |what: String| WireFault::Garbled { request, what };
     let envelope: Envelope =
         serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;

@@ -389,7 +389,7 @@ impl Ssh {
         let mut command = command(host, &format!("exec sh -c '{script}'"), options).map_err(failed)?;
         let mut process =
             command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-        let words = process.stderr.take().map(|stderr| StreamTail::of(stderr, LAST_WORDS_BYTES, None));
+        let words = process.stderr.take().map(|stderr| StreamTail::keep_last(stderr, LAST_WORDS_BYTES, None));
         Ok(Ssh { process, words: words.unwrap_or_default() })
     }
 
@@ -498,7 +498,8 @@ fn run_script(
     let stdin = if file.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut ssh = Ssh::spawn(host, script, stdin, options)?;
     let (answered, first) = channel();
-    let stdout = ssh.process.stdout.take().map(|pipe| StreamTail::of(pipe, ANSWER_BYTES, Some(answered)));
+    let stdout =
+        ssh.process.stdout.take().map(|pipe| StreamTail::keep_last(pipe, ANSWER_BYTES, Some(answered)));
     if let (Some(mut file), Some(mut stdin)) = (file, ssh.process.stdin.take()) {
         // It ends with the ssh, whose end of the pipe is closed then.
         thread::spawn(move || match first.recv() {
@@ -532,7 +533,7 @@ struct Heard {
 impl StreamTail {
     /// Keeps the last `keeps` bytes, and signals `answered` at the first of iotax's lines. It stops
     /// reading a stream that is longer than any program's output: the next write to it fails.
-    fn of(
+    fn keep_last(
         mut pipe: impl Read + Send + 'static,
         keeps: usize,
         mut answered: Option<Sender<()>>,

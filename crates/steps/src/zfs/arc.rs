@@ -25,7 +25,7 @@ pub struct ArcLimit {
 
 impl ArcLimit {
     /// That of this machine.
-    pub fn here() -> ArcLimit {
+    pub fn current_limit() -> ArcLimit {
         let parameter = fs::read_to_string(PARAMETER).ok().and_then(|text| text.trim().parse().ok());
         let stats = fs::read_to_string("/proc/spl/kstat/zfs/arcstats").unwrap_or_default();
         ArcLimit { parameter: parameter.unwrap_or(0), limit: c_max(&stats).unwrap_or(0) }
@@ -38,7 +38,7 @@ impl ArcLimit {
     pub fn set(bytes: u64) -> Result<()> {
         load()?;
         tell_kernel(Path::new(PARAMETER), &bytes.to_string())?;
-        let now = ArcLimit::here().limit;
+        let now = ArcLimit::current_limit().limit;
         ensure!(
             now == bytes,
             "ZFS keeps its ARC at {} and does not take {}; hint: at least {}, and less than the memory there ({})",
@@ -60,7 +60,7 @@ impl ArcLimit {
             return Ok(None);
         }
         let limit = if self.limit == 0 { usual_limit() } else { self.limit };
-        match whose(ArcLimit::here().parameter, [written, limit], self.parameter) {
+        match whose(ArcLimit::current_limit().parameter, [written, limit], self.parameter) {
             ParameterOwner::Ours => {
                 tell_kernel(Path::new(PARAMETER), &limit.to_string())?;
                 tell_kernel(Path::new(PARAMETER), &self.parameter.to_string())?;
@@ -115,7 +115,7 @@ fn memory() -> u64 {
 /// # Errors
 /// It does not: then every write waits for reads of the table, which measures neither ZFS nor the drives.
 pub fn check_ddt(bytes: u64, block: u64, hint: &str) -> Result<()> {
-    let here = ArcLimit::here().limit;
+    let here = ArcLimit::current_limit().limit;
     let limit = if here == 0 { usual_limit() } else { here };
     check_table(bytes, block, limit, hint)
 }

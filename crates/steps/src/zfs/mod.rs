@@ -9,7 +9,7 @@ pub mod state;
 pub use arc::{ArcLimit, check_ddt};
 
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{all_of, load_modules, output, said, settle, tool};
+use super::tool::{all_of, checked_output, load_modules, output, settle, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -201,7 +201,7 @@ fn said_by_blkid(part: &Path) -> Result<String> {
     // What it does not know it has no words for, and ends with 2.
     match told.status.code() {
         Some(2) => Ok(String::new()),
-        _ => said(&format!("{command:?}"), told),
+        _ => checked_output(&format!("{command:?}"), told),
     }
 }
 

@@ -103,7 +103,7 @@ impl FioJsonReader<'_> {
     }
 
     fn job(&mut self, node: &JsonNode, global: &Options, ended: Option<&str>, client: bool) {
-        let said = |key: &str| node.get(key).and_then(JsonNode::said).map(Cow::into_owned);
+        let said = |key: &str| node.get(key).and_then(JsonNode::text_value).map(Cow::into_owned);
         let whole = |key: &str| node.get(key).and_then(JsonNode::whole);
         let Some(name) = said("jobname") else { return };
         let mut job = Job {
@@ -244,7 +244,7 @@ const PLACE: [&str; 2] = ["hostname", "port"];
 
 fn options(node: Option<&JsonNode>) -> Options {
     let members = node.map_or(&[][..], JsonNode::members).iter();
-    members.filter_map(|(key, value)| Some(((*key).to_owned(), value.said()?.into_owned()))).collect()
+    members.filter_map(|(key, value)| Some(((*key).to_owned(), value.text_value()?.into_owned()))).collect()
 }
 
 /// With several clients the global options are told for each.

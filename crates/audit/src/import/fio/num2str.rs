@@ -16,7 +16,7 @@ pub(crate) enum Era {
 }
 
 impl Era {
-    pub(crate) fn of(version: Option<Version>) -> Era {
+    pub(crate) fn from_version(version: Option<Version>) -> Era {
         match version {
             Some(version) if !version.is_from(2, 20) => Era::Remainder,
             Some(version) if !version.is_from(3, 26) => Era::LostCarry,

@@ -26,7 +26,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     let mut fio = Fio { form: FioForm::Terse, ..Fio::default() };
     let (mut unread, mut at) = (Vec::new(), first);
     while at < page.len() && begins(page.bare(at).0) {
-        let line = UnnumberedLine::of(page, at);
+        let line = UnnumberedLine::from_page(page, at);
         let own = line.text.split(';').nth(1).and_then(|word| Version::read(word.strip_prefix("fio-")?));
         // Old versions leave out the last way, others report all as one, fio 1.x tells less of each.
         let ways = [
@@ -63,7 +63,7 @@ fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) ->
     let (name, group) = (values.text().to_owned(), values.text().parse().ok());
     let mut job = Job { name, line: at, group, error: values.count(), ..Job::default() };
     for way in ways {
-        job.directions.push(values.way(Direction::new(*way, at), rich, version == "5")?);
+        job.directions.push(values.direction_values(Direction::new(*way, at), rich, version == "5")?);
     }
     job.directions
         .retain(|one| [one.io, one.bandwidth, one.iops].into_iter().flatten().any(|one| one.value > 0.0));
@@ -113,7 +113,7 @@ impl<'p> Values<'p> {
     }
 
     fn latency(&mut self) -> Option<FioLatency> {
-        let [min, max, mean, deviation] = told(self.figures(US))?;
+        let [min, max, mean, deviation] = known_summary(self.figures(US))?;
         Some(FioLatency { min, max, mean, deviation })
     }
 
@@ -123,7 +123,7 @@ impl<'p> Values<'p> {
         Some(percent.parse().ok().filter(|percent| *percent > 0.0).zip(self.cut(value, US)))
     }
 
-    fn way(&mut self, mut made: Direction, rich: bool, counts: bool) -> Option<Direction> {
+    fn direction_values(&mut self, mut made: Direction, rich: bool, counts: bool) -> Option<Direction> {
         made.io = self.figure(KIB);
         // fio 1.x divides bytes by milliseconds.
         made.bandwidth = self.figure(if rich { KIB } else { 1e3 });
@@ -145,7 +145,7 @@ impl<'p> Values<'p> {
 }
 
 /// Least, most, mean and deviation, where there was anything.
-fn told(all: [Option<PrintedNumber>; 4]) -> Option<[PrintedNumber; 4]> {
+fn known_summary(all: [Option<PrintedNumber>; 4]) -> Option<[PrintedNumber; 4]> {
     let [min, max, mean, deviation] = all;
     Some([min?, max?, mean?, deviation?]).filter(|all| all[..3].iter().any(|one| one.value > 0.0))
 }

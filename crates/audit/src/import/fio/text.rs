@@ -90,7 +90,7 @@ impl FioTextReader<'_> {
     }
 
     fn line(&mut self, kind: FioLineKind, at: usize) {
-        let line = &UnnumberedLine::of(self.page, at);
+        let line = &UnnumberedLine::from_page(self.page, at);
         let fio = &mut self.fio;
         match kind {
             FioLineKind::Version => fio.version = Version::read(line.text.trim()),

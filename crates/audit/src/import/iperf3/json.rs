@@ -10,7 +10,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "iperf3 JSON",
     example: include_str!("../../../fixtures/iperf3/tcp.json"),
     knows: |node| {
-        let version = node.at(&["start", "version"]).and_then(JsonNode::text);
+        let version = node.node_at(&["start", "version"]).and_then(JsonNode::text);
         version.is_some_and(|version| version.starts_with("iperf"))
     },
     read: |page, node, _| {
@@ -43,7 +43,7 @@ impl IperfJsonReader<'_> {
         let version = node.get("version").and_then(JsonNode::text);
         self.test.version = version.map(|text| text.trim_start_matches("iperf").trim().to_owned());
         self.server = node.get("accepted_connection").is_some();
-        let whole = |key: &str| node.at(&["test_start", key]).and_then(JsonNode::whole);
+        let whole = |key: &str| node.node_at(&["test_start", key]).and_then(JsonNode::whole);
         self.test.bidirectional = whole("bidir").is_some_and(|both| both != 0);
         self.test.streams = whole("num_streams");
         let connection = node.get("connected").and_then(|all| all.elements().first());

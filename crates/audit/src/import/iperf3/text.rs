@@ -156,9 +156,14 @@ impl<'p> IperfTextReader<'p> {
         let (page, speaker) = (self.page, self.speaker(at));
         let last = self.tests.iter().rev().find(|test| test.speaker.as_deref() == speaker);
         let unended = at + 1 == page.len() && !page.text().ends_with([' ', '\n']);
-        if let Some(row) =
-            row(&UnnumberedLine::of(page, at), at, name, behind, last.and_then(|test| test.udp), unended)
-        {
+        if let Some(row) = row(
+            &UnnumberedLine::from_page(page, at),
+            at,
+            name,
+            behind,
+            last.and_then(|test| test.udp),
+            unended,
+        ) {
             self.told = true;
             let same =
                 |known: &IperfRow| (known.stream, known.role, known.end) == (row.stream, row.role, row.end);

@@ -76,7 +76,7 @@ impl RateCheck<'_> {
             "F3" => ("a total", if self.is_near() { Severity::Cosmetic } else { Severity::WrongFigure }),
             _ => ("a bandwidth", Severity::WrongFigure),
         };
-        let finding = match agrees(page, &self.figure, self.recomputed, Era::of(fio.version)) {
+        let finding = match agrees(page, &self.figure, self.recomputed, Era::from_version(fio.version)) {
             Agreement::Agrees => {
                 sink.holds(self.rule, &self.figure);
                 // What was issued is more exact than what is printed.
@@ -93,7 +93,7 @@ impl RateCheck<'_> {
                 sink.corrects(spot, self.recomputed, recomputed.clone());
                 let message =
                     format!("{what} is printed as {printed}, but it is {recomputed} by {}", self.by);
-                let slip = crate::slip::of(self.figure.interval(), self.recomputed);
+                let slip = crate::slip::find_slip(self.figure.interval(), self.recomputed);
                 Finding { slip, ..Finding::new(self.rule, severity, spot, message).recomputed(recomputed) }
             }
         };
@@ -108,7 +108,7 @@ fn is_moved(
     runtime_ms: f64,
     rate: &PrintedNumber,
 ) -> bool {
-    let (page, era) = (of.0, Era::of(of.1.version));
+    let (page, era) = (of.0, Era::from_version(of.1.version));
     let over = |bytes: Interval| {
         // fio cuts the rate to a whole number of bytes, of KiB before 2.20.
         let cut = if era == Era::Remainder { 1024.0 } else { 1.0 };
@@ -128,11 +128,11 @@ fn issued_rate<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let by = format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3);
     let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
     let (recomputed, excused) = (Interval::exact(rate), false);
-    Some(RateCheck { rule: "F1", of: run.of(), figure: iops, recomputed, by, operands, excused })
+    Some(RateCheck { rule: "F1", of: run.page_and_fio(), figure: iops, recomputed, by, operands, excused })
 }
 
 impl<'a> JobDirection<'a> {
-    fn of(&self) -> (&'a AuditedPage, &'a Fio) {
+    fn page_and_fio(&self) -> (&'a AuditedPage, &'a Fio) {
         (self.page, self.fio)
     }
 
@@ -182,7 +182,7 @@ fn of_run(run: JobDirection) -> Option<Issued> {
     let size = run.block_size()?;
     let (product, by) = (issued.value * size, format!("{} issued * {size} B", issued.value));
     let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
-    let (of, io, is_group) = (run.of(), run.io(), false);
+    let (of, io, is_group) = (run.page_and_fio(), run.io(), false);
     Some(Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
 }
 
@@ -211,7 +211,8 @@ fn issued_bytes(evidence: &Evidence, sink: &mut Sink) {
         let per_second = bytes.scaled(1000.0 / runtime_ms);
         for figure in rates.iter().copied() {
             // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
-            let old = Era::of(of.1.version) == Era::Remainder || of.0.quote(figure.spot).contains("KB");
+            let old =
+                Era::from_version(of.1.version) == Era::Remainder || of.0.quote(figure.spot).contains("KB");
             let cut = if is_group && old { 1024.0 } else { 0.0 };
             let recomputed = Interval { low: (per_second.low - cut).floor(), high: per_second.high };
             let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, 1e3 * product / runtime_ms);
@@ -241,21 +242,22 @@ fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     // Blocks that were cut short are in the bytes and in the count as they are.
     let excused = run.issued().zip(run.runtime_ms()).is_some_and(|(issued, runtime)| {
         Interval::around(1e3 * issued.value / runtime, 1.0).meets(iops.interval())
-            && is_moved(run.of(), &run.io(), runtime, &bandwidth)
+            && is_moved(run.page_and_fio(), &run.io(), runtime, &bandwidth)
     });
     let recomputed = Interval { low: rate.low - slack, high: rate.high + slack };
     let by = format!("{} / {size} B", run.page.quote(bandwidth.spot));
     let operands = vec![bandwidth.spot];
-    Some(RateCheck { rule: "F4", of: run.of(), figure: iops, recomputed, by, operands, excused })
+    Some(RateCheck { rule: "F4", of: run.page_and_fio(), figure: iops, recomputed, by, operands, excused })
 }
 
 fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
     // Pasted lines do not say their version; the page's other outputs do.
-    let mut eras: Vec<Era> = evidence.fio().filter_map(|fio| Some(Era::of(Some(fio.version?)))).collect();
+    let mut eras: Vec<Era> =
+        evidence.fio().filter_map(|fio| Some(Era::from_version(Some(fio.version?)))).collect();
     eras.dedup();
     let look = |run: &JobDirection, sink: &mut Sink| {
         let era = match (run.fio.version, eras.as_slice()) {
-            (Some(version), _) => Era::of(Some(version)),
+            (Some(version), _) => Era::from_version(Some(version)),
             (None, [era]) => *era,
             _ => Era::LostCarry,
         };
@@ -273,7 +275,7 @@ fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
         let meant = num2str::carried(run.page.quote(iops.spot), &iops, era)?;
         let size = fits(meant)?;
         let rate = bandwidth.interval().scaled(1.0 / size);
-        let finding = lost_carry(run.of(), &iops, both(meant, rate), sink);
+        let finding = lost_carry(run.page_and_fio(), &iops, both(meant, rate), sink);
         let by =
             format!("{} / {size} B = {:.0} to {:.0}", run.page.quote(bandwidth.spot), rate.low, rate.high);
         sink.finds(Finding { rule: "N3", ..finding }.by(by).against([bandwidth.spot]));
@@ -284,7 +286,7 @@ fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
 
 fn total_over_time<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let (io, runtime, figure) = (run.direction.io?, run.direction.runtime_ms?, run.direction.bandwidth?);
-    over_time(run.of(), io, runtime, figure, 1.0)
+    over_time(run.page_and_fio(), io, runtime, figure, 1.0)
 }
 
 /// A bandwidth is a total over its time, cut off to a whole number of so many bytes a second.
@@ -298,7 +300,7 @@ fn over_time<'a>(
     let over = |bytes: Interval| bytes.scaled(1000.0).over(runtime.interval());
     let rate = over(io.interval())?;
     // A total whose carry was lost is F3's to report. Of an output without its first lines nobody knows the version.
-    let era = of.1.version.map_or(Era::LostCarry, |version| Era::of(Some(version)));
+    let era = of.1.version.map_or(Era::LostCarry, |version| Era::from_version(Some(version)));
     let meant = num2str::carried(of.0.quote(io.spot), &io, era).and_then(over);
     if meant.is_some_and(|rate| rate.meets(figure.interval())) {
         return None;
@@ -320,14 +322,14 @@ fn over_time<'a>(
 fn both_bases(evidence: &Evidence, sink: &mut Sink) {
     let of_runs = runs(evidence).filter(JobDirection::is_text).flat_map(|run| {
         let one = run.direction;
-        [[one.bandwidth, one.bandwidth_decimal], run.io()].map(|pair| (run.of(), pair))
+        [[one.bandwidth, one.bandwidth_decimal], run.io()].map(|pair| (run.page_and_fio(), pair))
     });
     let of_groups = statuses(evidence)
         .flat_map(|(of, one)| [one.bandwidth, one.slowest, one.fastest, one.io].map(|pair| (of, pair)));
     for (of, pair) in of_runs.chain(of_groups) {
         let [Some(binary), Some(figure)] = pair else { continue };
         // Either may have lost its carry.
-        let carried = num2str::carried(of.0.quote(binary.spot), &binary, Era::of(of.1.version));
+        let carried = num2str::carried(of.0.quote(binary.spot), &binary, Era::from_version(of.1.version));
         let excused = carried.is_some_and(|meant| meant.meets(figure.interval()));
         if !sink.is_wrong(binary.spot) && !sink.is_wrong(figure.spot) {
             let (recomputed, by) = (sink.meant(&binary), of.0.quote(binary.spot).to_owned());

@@ -17,7 +17,7 @@ pub(super) enum ColumnKind {
 
 /// What a figure of a grid measures.
 pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind> {
-    let figure = grid.at(row, column)?;
+    let figure = grid.quantity_at(row, column)?;
     let (head, label) = (grid.heads[column].lists, grid.label_lists[row]);
     let has = |lists: List, wanted: List| lists & wanted != 0;
     let no_mean = has(head, NO_MEAN) || !has(head, LATENCY) && has(label, NO_MEAN);
@@ -42,8 +42,9 @@ pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind>
 
 fn beside_bandwidth(grid: &Grid, row: usize, column: usize) -> bool {
     let source = grid.heads[column].source;
-    let bandwidth =
-        |at: &usize| grid.at(row, *at).is_some_and(|figure| figure.unit == NumberUnit::BytesPerSecond);
+    let bandwidth = |at: &usize| {
+        grid.quantity_at(row, *at).is_some_and(|figure| figure.unit == NumberUnit::BytesPerSecond)
+    };
     let own = |at: &usize| grid.heads[*at].source == source && *at != column;
     (0..grid.heads.len()).filter(own).any(|at| bandwidth(&at))
 }
@@ -103,7 +104,7 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
     };
     let of_column = || {
         let sizes = |at: &usize| grid.heads[*at].lists & SIZES != 0;
-        let figure = (0..grid.heads.len()).filter(sizes).find_map(|at| grid.at(row, at))?;
+        let figure = (0..grid.heads.len()).filter(sizes).find_map(|at| grid.quantity_at(row, at))?;
         let bytes = match figure.unit {
             NumberUnit::Bytes if figure.scale == 1.0 => figure.figure.value,
             NumberUnit::Bytes => {
@@ -131,7 +132,7 @@ pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     let columns = (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
     let told: Vec<(bool, f64)> = columns
-        .filter_map(|at| Some((grid.heads[at].lists & CLIENTS != 0, grid.at(row, at)?.figure.value)))
+        .filter_map(|at| Some((grid.heads[at].lists & CLIENTS != 0, grid.quantity_at(row, at)?.figure.value)))
         .collect();
     // Clients are all there are, whatever threads drive them.
     if let Some((_, all)) = told.iter().find(|(all, _)| *all) {

@@ -73,7 +73,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
 }
 
 fn read<'a>(grid: &'a Grid, row: usize, rate: usize, latency: usize) -> Option<LittleRow<'a>> {
-    let (rate, latency) = (grid.at(row, rate)?, grid.at(row, latency)?);
+    let (rate, latency) = (grid.quantity_at(row, rate)?, grid.quantity_at(row, latency)?);
     let positive = rate.interval().low > 0.0 && latency.interval().low > 0.0;
     let flight = rate.interval().times(latency.interval()).scaled(1e-9);
     positive.then_some(LittleRow { rate, latency, flight, depth: 0.0 })
@@ -128,8 +128,8 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Sin
 fn is_slip(row: &LittleRow) -> bool {
     let needed =
         |other: Interval| Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005));
-    needed(row.rate.interval()).is_some_and(|given| near::of(row.latency, given))
-        || needed(row.latency.interval()).is_some_and(|given| near::of(row.rate, given))
+    needed(row.rate.interval()).is_some_and(|given| near::is_near(row.latency, given))
+        || needed(row.latency.interval()).is_some_and(|given| near::is_near(row.rate, given))
 }
 
 fn tell(page: &AuditedPage, row: &LittleRow, held: usize, of: usize, sink: &mut Sink) {

@@ -67,7 +67,9 @@ fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([us
     let (mut stated, mut open) = (Vec::new(), Vec::new());
     for row in 0..grid.cells.rows() {
         for (rate, bandwidth) in pairs(grid, row, ColumnKind::Rate, ColumnKind::Bandwidth) {
-            let (Some(of_rate), Some(of_bandwidth)) = (grid.at(row, rate), grid.at(row, bandwidth)) else {
+            let (Some(of_rate), Some(of_bandwidth)) =
+                (grid.quantity_at(row, rate), grid.quantity_at(row, bandwidth))
+            else {
                 continue;
             };
             let told = size(grid, row, [rate, bandwidth]).or(of_page.map(|size| (size, String::new())));
@@ -207,8 +209,8 @@ fn is_slip(pair: &Pair, factor: f64) -> bool {
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
     let ways = factors.into_iter().flat_map(|factor| [(factor, 0.0), (factor, SLACK)]);
     ways.into_iter().any(|(factor, slack)| {
-        near::of(bandwidth, rate.interval().scaled(size / factor).wider(slack))
-            || near::of(rate, bandwidth.interval().scaled(factor / size).wider(slack))
+        near::is_near(bandwidth, rate.interval().scaled(size / factor).wider(slack))
+            || near::is_near(rate, bandwidth.interval().scaled(factor / size).wider(slack))
     })
 }
 
@@ -298,7 +300,7 @@ fn judge_pair(page: &AuditedPage, pair: &Pair, factor: f64, sink: &mut Sink) {
     let printed = page.quote(bandwidth.figure.spot);
     let text = like(printed, bandwidth, recomputed.middle());
     let by = format!("{} * {size} B", page.quote(rate.figure.spot));
-    let slip = slip::of(bandwidth.interval(), recomputed);
+    let slip = slip::find_slip(bandwidth.interval(), recomputed);
     let unit = if printed.chars().any(char::is_alphabetic) {
         String::new()
     } else {

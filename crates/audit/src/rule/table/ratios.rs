@@ -47,7 +47,7 @@ fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
         let Interval { low, high } = quantity.interval();
         Interval { low, high: high + 0.5 * (high - low) }
     };
-    let of_cut = link.form.of(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
+    let of_cut = link.form.quotient(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
     (!of_cut.is_some_and(|of_cut| of_cut.meets(printed))).then_some(RatioVerdict::Off(recomputed))
 }
 
@@ -121,7 +121,7 @@ fn another_form_gives_it(link: &DerivedLink) -> bool {
         }
         _ => return false,
     };
-    other.of(above, below, link.derived.unit).is_some_and(|given| given.meets(link.derived.interval()))
+    other.quotient(above, below, link.derived.unit).is_some_and(|given| given.meets(link.derived.interval()))
 }
 
 /// A ratio computed again where an operand is wrong; one that is wrong by itself is told as that.
@@ -132,7 +132,7 @@ fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut Sink) {
         return;
     }
     let [above, below] = operands.map(|operand| sink.meant(&operand.figure));
-    let recomputed = link.form.of(above, below, link.derived.unit);
+    let recomputed = link.form.quotient(above, below, link.derived.unit);
     let Some(recomputed) = recomputed.filter(|one| !one.meets(link.derived.interval())) else { return };
     let printed = page.quote(spot);
     let (value, by) = (like(printed, &link.derived, recomputed.middle()), arithmetic(page, link, sink));

@@ -135,7 +135,7 @@ impl Layer for VirtualMachine {
         if system_image::wanted(spec).is_none() {
             needs.push("guest-kernel");
         }
-        let of_way = options::way(spec).map(|way| way.needs()).unwrap_or_default();
+        let of_way = options::attach_way(spec).map(|way| way.needs()).unwrap_or_default();
         // An SPDK target says itself what it can (`missing`).
         let here = options::spdk_socket(spec).is_none();
         if here && options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
@@ -162,7 +162,7 @@ impl Layer for VirtualMachine {
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
-        if options::stands_on_socket(spec) || options::way(spec).is_ok_and(|way| way.takes_drive()) {
+        if options::stands_on_socket(spec) || options::attach_way(spec).is_ok_and(|way| way.takes_drive()) {
             return Claim::Takes;
         }
         match options::cache(spec) {
@@ -220,7 +220,7 @@ impl Layer for VirtualMachine {
         let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
         let (disks, guests) = sharing(spec, below)?;
-        let whole_mib = options::way(spec)?.shows_whole_mib() && !below.block;
+        let whole_mib = options::attach_way(spec)?.shows_whole_mib() && !below.block;
         let part = part(below.bytes, whole_mib && !below.split, guests, spec)?;
         whole_units(part, below, guests, spec)?;
         let mut belows = Vec::new();
@@ -296,7 +296,7 @@ mod tests {
         };
         assert!(words("cache").iter().all(|word| options::cache(&vm(&[("cache", word)])).is_ok()));
         assert!(words("aio").iter().all(|word| options::aio(&vm(&[("aio", word)])).is_ok()));
-        assert!(words("attach").iter().all(|word| options::way(&vm(&[("attach", word)])).is_ok()));
+        assert!(words("attach").iter().all(|word| options::attach_way(&vm(&[("attach", word)])).is_ok()));
         let ways: Vec<&str> = attach::ALL.iter().map(|way| way.name()).collect();
         assert_eq!(words("attach"), ways);
     }

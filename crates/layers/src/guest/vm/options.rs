@@ -61,7 +61,7 @@ pub struct CardWish {
 /// A value that does not fit.
 pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &GuestParts) -> Result<Wish> {
     let memory = Memory {
-        shared: way(spec)?.shares_memory(),
+        shared: attach_way(spec)?.shares_memory(),
         huge_page: spec.option("hugepages").map(|_| size(spec, "hugepages")).transpose()?,
         node: spec.option("numa").map(|_| number(spec, "numa")).transpose()?,
         ..Memory::plain(size(spec, "memory")?)
@@ -134,7 +134,7 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
 /// # Errors
 /// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
 pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &GuestParts) -> Result<DiskSpec> {
-    let way = way(spec)?;
+    let way = attach_way(spec)?;
     if let Some(option) = way.lacks().iter().find(|option| spec.options.contains_key(**option)) {
         let why = format!(
             "{}: attach={} has no {option}: QEMU's block layer is not in the way",
@@ -261,7 +261,7 @@ pub fn wants_firmware(spec: &LayerSpec) -> bool {
 /// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by itself from writing.
 pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
     let open = |way: &dyn AttachWay| way.takes_drive() || stands_on_socket(spec);
-    system_image::wanted(spec).is_some() && way(spec).is_ok_and(open)
+    system_image::wanted(spec).is_some() && attach_way(spec).is_ok_and(open)
 }
 
 /// A system that is not ours may start to use a disk that it finds, also where the load only reads.
@@ -298,7 +298,7 @@ pub fn stands_on_socket(spec: &LayerSpec) -> bool {
 ///
 /// # Errors
 /// Bad input: an unknown word, or an option of SPDK's where it has no part.
-pub fn way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
+pub fn attach_way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
     let name = word(spec, "attach")?;
     let way = attach::by_name(name).ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))?;
     let refuse = |why: &str| Err(Failed::input(format!("{}: {why}", spec.origin)).into());

@@ -57,11 +57,11 @@ impl GuestParts {
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need with its command.
     pub fn obtain(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
-        let images = system_image::of(scenario)?;
+        let images = system_image::inspect_images(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = if wants_kernel(scenario) { kernel::obtain()? } else { to_be_fetched("KERNEL") };
         let image = kernel::bootable(&kernel, accel);
-        Ok(GuestParts { images, ..GuestParts::here(requested, accel, emulated, kernel, image) })
+        Ok(GuestParts { images, ..GuestParts::on_this_machine(requested, accel, emulated, kernel, image) })
     }
 
     /// Of no machine, for plans in tests.
@@ -91,7 +91,7 @@ impl GuestParts {
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and there is none.
     pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
-        let images = system_image::of(scenario)?;
+        let images = system_image::inspect_images(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = match kernel::look() {
             Ok(KernelSource::Ready(kernel)) => kernel,
@@ -100,14 +100,14 @@ impl GuestParts {
             Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
-        let here = GuestParts::here(requested, accel, emulated, kernel, image);
+        let here = GuestParts::on_this_machine(requested, accel, emulated, kernel, image);
         // Another such need.
         let lab_image = here.lab_image.clone().or_else(|| Some("LAB_IMAGE".into()));
         Ok(GuestParts { images, lab_image, ..here })
     }
 
     /// With what else this machine has.
-    fn here(
+    fn on_this_machine(
         requested: Requested,
         accel: Accel,
         emulated: Option<String>,
@@ -117,7 +117,7 @@ impl GuestParts {
         let demanded = requested == Requested::Kvm;
         let (qemu, firmware) = (version(), ovmf::installed());
         let probe = Probe::of_files(Path::new("/"));
-        let (room, drives) = (Room::of(&probe), pci::drives(&probe));
+        let (room, drives) = (Room::this_machine(&probe), pci::drives(&probe));
         let images = Images::new();
         let tsc_khz = tsc_khz(accel);
         // A need of whoever wants it, which is told with the others.

@@ -550,7 +550,8 @@ pub fn reach(
 }
 
 fn limits(accel: Accel, own_system: bool, crowd: u32) -> BootLimits {
-    BootLimits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system).of_crowd(crowd)
+    BootLimits::for_guest(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system)
+        .of_crowd(crowd)
 }
 
 /// What to look at first when an image does not come up is nothing that its guest could say.

@@ -47,9 +47,9 @@ impl TomlSource<'_> {
         let (mut values, mut facts) = (BTreeMap::new(), BTreeMap::new());
         for (key, word) in &words.get_ref().0 {
             match key.get_ref().as_str() {
-                place::FACTS => facts = self.said(word)?,
+                place::FACTS => facts = self.to_sentence(word)?,
                 other if known.contains(&other) => {
-                    values.insert(other, (key.span(), self.one(word)?));
+                    values.insert(other, (key.span(), self.single_word(word)?));
                 }
                 _ => return Err(self.unknown_key(key, &known)),
             }
@@ -105,7 +105,7 @@ impl TomlSource<'_> {
     }
 
     /// Facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
-    fn said(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
+    fn to_sentence(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
         let mut facts = BTreeMap::new();
         let mut add = |key: &str, value: &str, span: &Range<usize>| {
             place::add_fact(&mut facts, key, value).map_err(|fault| self.fault(span, fault))
@@ -114,7 +114,7 @@ impl TomlSource<'_> {
             Word::One(_) => return Err(self.fault(&word.span(), Fault::from_clause(place::FACTS_FORM))),
             Word::Many(list) => {
                 for one in list {
-                    let text = self.one(one)?;
+                    let text = self.single_word(one)?;
                     let (key, value) = text
                         .get_ref()
                         .split_once(':')
@@ -124,7 +124,7 @@ impl TomlSource<'_> {
             }
             Word::Table(words) => {
                 for (key, value) in &words.0 {
-                    add(key.get_ref(), self.one(value)?.get_ref(), &value.span())?;
+                    add(key.get_ref(), self.single_word(value)?.get_ref(), &value.span())?;
                 }
             }
         }

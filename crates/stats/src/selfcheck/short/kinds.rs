@@ -60,14 +60,14 @@ fn vm(noise: &mut Noise, machine: &mut ShortMachine) {
 }
 
 /// What only stack 1 meets, on such a machine.
-fn own(noise: &mut Noise, machine: &mut ShortMachine, signal: impl Signal + 'static) {
+fn disturb_b(noise: &mut Noise, machine: &mut ShortMachine, signal: impl Signal + 'static) {
     vm(noise, machine);
     machine.own = Some(BinnedSignal::new(signal, 1.0));
 }
 
 fn own_walk(noise: &mut Noise, machine: &mut ShortMachine, deviation: f64, memory_s: f64) {
     let walk = Walk::remembering(noise.fork(), deviation, memory_s);
-    own(noise, machine, walk);
+    disturb_b(noise, machine, walk);
 }
 
 fn mean_of_walk(deviation: f64) -> f64 {
@@ -185,7 +185,7 @@ pub const ALL: &[ShortKind] = &[
         costs: ONE,
         make: |noise, machine| {
             let episodes = Episodes::new(noise.fork(), HELPER.0, HELPER.1, HELPER.2);
-            own(noise, machine, episodes);
+            disturb_b(noise, machine, episodes);
         },
         own_mean: || Episodes::expected(HELPER.0, HELPER.1, HELPER.2),
         ..KIND
@@ -197,7 +197,7 @@ pub const ALL: &[ShortKind] = &[
         costs: ONE,
         make: |noise, machine| {
             let stalls = Stalls::new(noise.fork(), STALLS.0, STALLS.1);
-            own(noise, machine, stalls);
+            disturb_b(noise, machine, stalls);
         },
         own_mean: || Episodes::expected(STALLS.0, STALLS.1, 0.0),
         ..KIND

@@ -23,7 +23,7 @@ impl LineTable<'_> {
     }
 
     fn short_cells(&self, wanted: impl Fn(Class, f64) -> bool) -> impl Iterator<Item = Simulated<'_>> {
-        self.of(move |part| matches!(part, CellPart::Short(class, cost) if wanted(class, cost)))
+        self.cells_for(move |part| matches!(part, CellPart::Short(class, cost) if wanted(class, cost)))
     }
 
     fn short_shared(&self, cost: f64) -> impl Iterator<Item = Simulated<'_>> {

@@ -36,7 +36,7 @@ impl BinnedSignal {
     }
 
     /// Level at a time, and until when it holds.
-    fn at(&mut self, at_s: f64) -> (f64, f64) {
+    fn level_at(&mut self, at_s: f64) -> (f64, f64) {
         if at_s >= self.until_s {
             self.until_s = at_s + BIN_S;
             self.level = self.signal.mean(at_s, self.until_s) / self.mean;
@@ -169,10 +169,10 @@ impl ShortMachine {
 
     /// Level and the end of the bins in which it holds.
     fn level(&mut self, stack: usize) -> (f64, f64) {
-        let (shared, until_s) = self.shared.at(self.at_s);
+        let (shared, until_s) = self.shared.level_at(self.at_s);
         match &mut self.own {
             Some(own) if stack == 1 => {
-                let (own, own_until_s) = own.at(self.at_s);
+                let (own, own_until_s) = own.level_at(self.at_s);
                 (shared * own, until_s.min(own_until_s))
             }
             _ => (shared, until_s),

@@ -27,7 +27,7 @@ impl Here {
     ///
     /// # Errors
     /// When one is named by a file that does not say what it is; when there are several and fio is a client of one.
-    pub(super) fn of(targets: &[TargetSpec]) -> Result<Here, EngineError> {
+    pub(super) fn for_targets(targets: &[TargetSpec]) -> Result<Here, EngineError> {
         let clients = targets.iter().map(|target| Client::named(&target.path));
         let mut clients = clients.collect::<Result<Vec<_>, _>>()?;
         match (targets.len(), clients.iter().flatten().count()) {
@@ -63,7 +63,7 @@ impl Site for Here {
     fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
         match self.client {
             Some(_) => Ok(Filename { text: String::new(), held: None }),
-            None => Filename::of(path),
+            None => Filename::from_path(path),
         }
     }
 
@@ -185,7 +185,7 @@ impl Filename {
     ///
     /// # Errors
     /// When such a path cannot be opened.
-    pub fn of(path: &Path) -> Result<Filename, EngineError> {
+    pub fn from_path(path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c);
         let as_it_is = path.to_str().filter(|text| text.starts_with('/') && text.chars().all(plain));
         if let Some(text) = as_it_is {

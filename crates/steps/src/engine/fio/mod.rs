@@ -34,7 +34,9 @@ pub(super) static KIND: EngineKind = EngineKind {
     // It knows its window to a millisecond and takes 0.3 s to start.
     shortest_slice_ns: 1_000_000_000,
     answers: |engine| matches!(engine, Some(Engine::Fio)),
-    prepare: |targets, jobs, _, _| Ok(Box::new(Fio::prepare(Box::new(Here::of(targets)?), targets, jobs)?)),
+    prepare: |targets, jobs, _, _| {
+        Ok(Box::new(Fio::prepare(Box::new(Here::for_targets(targets)?), targets, jobs)?))
+    },
 };
 
 /// Bytes a second that a client fills what is new with at least.
@@ -136,8 +138,10 @@ impl Fio {
         if targets.is_empty() {
             return Err(EngineError::Unfit("no target to run on".into()));
         }
-        let members =
-            targets.iter().map(|target| FioTarget::of(&*site, target, jobs)).collect::<Result<_, _>>()?;
+        let members = targets
+            .iter()
+            .map(|target| FioTarget::from_site(&*site, target, jobs))
+            .collect::<Result<_, _>>()?;
         let ioengine = site.ioengines().at_depth_one;
         let mut fio = Fio { site, version, why: String::new(), ioengine, members, slices: 0 };
         (fio.ioengine, fio.why) = fio.choose_ioengine()?;
@@ -314,7 +318,7 @@ impl Fio {
 }
 
 impl FioTarget {
-    fn of(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<FioTarget, EngineError> {
+    fn from_site(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<FioTarget, EngineError> {
         let jobs = fitted(site, target, jobs)?;
         Ok(FioTarget { target: target.clone(), filename: site.filename(&target.path)?, jobs })
     }

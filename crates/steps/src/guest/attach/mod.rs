@@ -227,7 +227,7 @@ fn iothreads(line: &mut CommandLine, at: usize, disk: &DiskSpec) -> Vec<String> 
     };
     let ids: Vec<String> = (0..disk.iothreads).map(id).collect();
     for id in &ids {
-        line.option("-object", super::qemu::OptionValue::of("iothread").set("id", id));
+        line.option("-object", super::qemu::OptionValue::beginning_with("iothread").set("id", id));
     }
     ids
 }

@@ -43,7 +43,7 @@ impl AttachWay for Nvme {
     fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let (node, device) = ids(at);
         disk.add_drive(line, &node);
-        let value = OptionValue::of("nvme")
+        let value = OptionValue::beginning_with("nvme")
             .set("id", device)
             .set("drive", &node)
             .set("serial", &disk.serial)

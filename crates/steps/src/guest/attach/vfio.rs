@@ -59,7 +59,7 @@ impl AttachWay for Vfio {
 
     fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let DiskServer::Drive(drive) = &disk.server else { return };
-        let value = OptionValue::of("vfio-pci")
+        let value = OptionValue::beginning_with("vfio-pci")
             .set("id", ids(at).1)
             .set("host", &drive.address)
             .set("addr", format!("{:#x}", super::slot(at)));

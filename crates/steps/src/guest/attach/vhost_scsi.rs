@@ -72,7 +72,7 @@ impl AttachWay for VhostScsi {
 
     fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec) {
         let DiskServer::Kernel(wwn) = &disk.server else { return };
-        let value = OptionValue::of("vhost-scsi-pci")
+        let value = OptionValue::beginning_with("vhost-scsi-pci")
             .set("id", ids(at).1)
             .set("wwpn", wwn)
             .maybe("num_queues", disk.num_queues)

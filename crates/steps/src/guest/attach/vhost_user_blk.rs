@@ -47,7 +47,7 @@ impl AttachWay for VhostUserBlk {
         line.words("--monitor chardev=control,mode=control");
         line.option("--blockdev", disk.node("disk"));
         let threads = iothreads_of_daemon(&mut line, disk);
-        let export = OptionValue::of("vhost-user-blk")
+        let export = OptionValue::beginning_with("vhost-user-blk")
             .set("id", "export")
             .set("node-name", "disk")
             .set("addr.type", "unix")
@@ -81,8 +81,8 @@ pub(super) fn properties(at: usize) -> Vec<Property> {
 /// QEMU's end of it; the other one listens on that socket.
 pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &Path) {
     let (node, device) = ids(at);
-    line.option("-chardev", OptionValue::of("socket").set("id", &node).set("path", socket));
-    let value = OptionValue::of("vhost-user-blk-pci")
+    line.option("-chardev", OptionValue::beginning_with("socket").set("id", &node).set("path", socket));
+    let value = OptionValue::beginning_with("vhost-user-blk-pci")
         .set("id", device)
         .set("chardev", &node)
         .set("addr", format!("{:#x}", super::slot(at)))
@@ -98,7 +98,7 @@ pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &P
 fn iothreads_of_daemon(line: &mut CommandLine, disk: &DiskSpec) -> Option<&'static str> {
     let id = "iothread0";
     (disk.iothreads > 0).then(|| {
-        line.option("--object", OptionValue::of("iothread").set("id", id));
+        line.option("--object", OptionValue::beginning_with("iothread").set("id", id));
         id
     })
 }

@@ -34,7 +34,7 @@ impl AttachWay for VirtioBlk {
             line.word("-device").word(mapped(disk, &node, &device, &threads));
             return;
         }
-        let value = OptionValue::of("virtio-blk-pci")
+        let value = OptionValue::beginning_with("virtio-blk-pci")
             .set("id", device)
             .set("drive", &node)
             .set("serial", &disk.serial)

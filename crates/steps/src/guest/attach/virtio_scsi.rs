@@ -38,13 +38,13 @@ impl AttachWay for VirtioScsi {
         let controller = controller(at);
         disk.add_drive(line, &node);
         let threads = iothreads(line, at, disk);
-        let value = OptionValue::of("virtio-scsi-pci")
+        let value = OptionValue::beginning_with("virtio-scsi-pci")
             .set("id", &controller)
             .maybe("num_queues", disk.num_queues)
             .maybe("virtqueue_size", disk.queue_size)
             .maybe("iothread", threads.first());
         line.option("-device", value);
-        let value = OptionValue::of("scsi-hd")
+        let value = OptionValue::beginning_with("scsi-hd")
             .set("id", device)
             .set("bus", format!("{controller}.0"))
             .set("drive", &node)

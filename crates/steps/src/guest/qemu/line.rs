@@ -9,7 +9,7 @@ pub struct OptionValue(OsString);
 
 impl OptionValue {
     /// Begins with a lone word: `virtio-blk-pci`.
-    pub fn of(word: &str) -> OptionValue {
+    pub fn beginning_with(word: &str) -> OptionValue {
         OptionValue(word.into())
     }
 
@@ -84,5 +84,9 @@ pub fn on_off(on: bool) -> &'static str {
 
 /// A Unix socket that the program listens on, as a character device.
 pub fn socket(id: &str, path: &Path) -> OptionValue {
-    OptionValue::of("socket").set("id", id).set("path", path).set("server", "on").set("wait", "off")
+    OptionValue::beginning_with("socket")
+        .set("id", id)
+        .set("path", path)
+        .set("server", "on")
+        .set("wait", "off")
 }

@@ -232,7 +232,10 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
         line.word("-kernel").word(kernel).word("-initrd").word(initrd);
         line.word("-append").word(kernel_command_line(spec));
     }
-    line.option("-chardev", OptionValue::of("file").set("id", "console").set("path", &files.console));
+    line.option(
+        "-chardev",
+        OptionValue::beginning_with("file").set("id", "console").set("path", &files.console),
+    );
     line.words("-serial chardev:console");
     line.option("-chardev", socket("control", &files.qmp));
     line.words("-mon chardev=control,mode=control");
@@ -262,7 +265,7 @@ fn ports(line: &mut CommandLine, files: &GuestFiles) {
     }
     line.word("-device").word(format!("virtio-serial-pci,id=serial,max_ports={}", ports.len() + 1));
     for (chardev, device, name, _) in ports {
-        let port = OptionValue::of("virtserialport").set("id", device).set("bus", "serial.0");
+        let port = OptionValue::beginning_with("virtserialport").set("id", device).set("bus", "serial.0");
         line.option("-device", port.set("chardev", chardev).set("name", name));
     }
 }
@@ -270,11 +273,14 @@ fn ports(line: &mut CommandLine, files: &GuestFiles) {
 /// Without a script: the tap is there and a port of its bridge. Without the ROM that would boot from the network.
 fn card(line: &mut CommandLine, card: &Card) {
     let many = (card.queues > 1).then_some(card.queues);
-    let tap = OptionValue::of("tap").set("id", "net").set("ifname", &card.tap).set("script", "no");
+    let tap =
+        OptionValue::beginning_with("tap").set("id", "net").set("ifname", &card.tap).set("script", "no");
     let tap = tap.set("downscript", "no").set("vhost", on_off(card.vhost));
     line.option("-netdev", tap.maybe("queues", many));
-    let device =
-        OptionValue::of("virtio-net-pci").set("id", "net-device").set("netdev", "net").set("mac", &card.mac);
+    let device = OptionValue::beginning_with("virtio-net-pci")
+        .set("id", "net-device")
+        .set("netdev", "net")
+        .set("mac", &card.mac);
     // A vector for each queue, one for its control, one for changes of its configuration.
     let vectors = many.map(|queues| u32::from(queues) * 2 + 2);
     line.option(
@@ -288,7 +294,7 @@ fn card(line: &mut CommandLine, card: &Card) {
 fn root_disk(line: &mut CommandLine, root: &Path) {
     let drive = OptionValue::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
     line.option("-drive", drive.set("file.driver", "file").set("file.filename", root));
-    let device = OptionValue::of("virtio-blk-pci").set("id", "root-device").set("drive", "root");
+    let device = OptionValue::beginning_with("virtio-blk-pci").set("id", "root-device").set("drive", "root");
     line.option("-device", device.set("serial", root::SERIAL));
 }
 
@@ -299,16 +305,18 @@ fn system_disks(line: &mut CommandLine, image: &SystemImage, seed: &Path) {
     let file = |value: OptionValue, path: &Path| value.set("file.driver", "file").set("file.filename", path);
     let drive = OptionValue::new("if", "none").set("id", SYSTEM_DRIVE).set("snapshot", "on");
     line.option("-drive", file(drive.set("driver", image.format.driver()), &image.path));
-    let device = OptionValue::of("virtio-blk-pci").set("id", "system-device").set("drive", SYSTEM_DRIVE);
+    let device =
+        OptionValue::beginning_with("virtio-blk-pci").set("id", "system-device").set("drive", SYSTEM_DRIVE);
     line.option("-device", device.set("bootindex", "0"));
     line.words("-boot strict=on");
     let node = OptionValue::new("driver", "raw").set("node-name", "seed").set("read-only", "on");
     line.option("-blockdev", file(node, seed));
-    let device = OptionValue::of("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
+    let device = OptionValue::beginning_with("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
     line.option("-device", device.set("serial", super::seed::SERIAL));
     // A hub with one port leads nowhere; what the card is for says the seed.
-    line.option("-netdev", OptionValue::of("hubport").set("id", "nowhere").set("hubid", "0"));
-    let card = OptionValue::of("virtio-net-pci").set("netdev", "nowhere").set("mac", super::seed::MAC);
+    line.option("-netdev", OptionValue::beginning_with("hubport").set("id", "nowhere").set("hubid", "0"));
+    let card =
+        OptionValue::beginning_with("virtio-net-pci").set("netdev", "nowhere").set("mac", super::seed::MAC);
     line.option("-device", card.set("romfile", ""));
 }
 
@@ -342,7 +350,7 @@ fn machine(line: &mut CommandLine, spec: &GuestSpec) {
 }
 
 fn memory_backend(memory: &Memory) -> OptionValue {
-    OptionValue::of("memory-backend-memfd")
+    OptionValue::beginning_with("memory-backend-memfd")
         .set("id", "ram")
         .set("size", format!("{}M", memory.bytes >> 20))
         .set("share", on_off(memory.shared))

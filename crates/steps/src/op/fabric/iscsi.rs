@@ -69,7 +69,7 @@ impl Operation for ExportIscsi {
         vec![&mut self.backing]
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name), Own::Named(&self.iqn)]
     }
 
@@ -89,7 +89,7 @@ impl ManagedResource for ExportIscsi {
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
-        let made = || StepOutput::at(target::fabric());
+        let made = || StepOutput::found_at(target::fabric());
         Ok(target::is_exported(&self.name, &self.iqn).then(made))
     }
 
@@ -130,7 +130,7 @@ impl Operation for ConnectIscsi {
         )
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.iqn)]
     }
 
@@ -150,7 +150,7 @@ impl ManagedResource for ConnectIscsi {
     }
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput::at(iscsi::login(self)?))
+        Ok(StepOutput::found_at(iscsi::login(self)?))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

@@ -3,7 +3,7 @@
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
 use crate::process::process_of_tag;
-use crate::system::{here, remove_file, write_file};
+use crate::system::{host_probe, remove_file, write_file};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ impl Operation for StartIscsid {
         format!("{}, unless an iscsid runs", self.command().join(" "))
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory)]
     }
 
@@ -80,7 +80,7 @@ impl ManagedResource for StartIscsid {
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
-        match (&made.process, iscsi::targets(&here()).as_slice()) {
+        match (&made.process, iscsi::targets(&host_probe()).as_slice()) {
             (None, _) => {}
             (Some(process), []) => system.end_process(process, &self.word())?,
             (Some(process), targets) => {

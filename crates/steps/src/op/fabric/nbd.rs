@@ -63,8 +63,8 @@ impl Operation for ExportNbd {
         self.spawn.belows.iter_mut().chain([&mut self.backing]).collect()
     }
 
-    fn own<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
-        self.spawn.own(made)
+    fn own_resources<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
+        self.spawn.own_resources(made)
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
@@ -119,7 +119,7 @@ impl Operation for ConnectNbd {
         format!("nbd-client: connect to {name} at {server} ({connections} x)")
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
@@ -135,7 +135,7 @@ impl Operation for ConnectNbd {
 impl ManagedResource for ConnectNbd {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let device = nbd::connect(&self.name, self.server.borrowed(), self.connections)?;
-        Ok(StepOutput::at(device))
+        Ok(StepOutput::found_at(device))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

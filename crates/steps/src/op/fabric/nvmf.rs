@@ -32,14 +32,14 @@ pub struct ExportNvmf {
     pub inline_data_size: Option<u64>,
 }
 
-fn at(at: Option<(IpAddr, u16)>) -> String {
+fn address_words(at: Option<(IpAddr, u16)>) -> String {
     at.map(|(address, port)| format!(" at {address}, port {port}")).unwrap_or_default()
 }
 
 impl Operation for ExportNvmf {
     fn describe(&self) -> String {
         let Self { device, nqn, host_nqn, port_id, transport, .. } = self;
-        let at = at(self.at);
+        let at = address_words(self.at);
         format!("nvmet: export {device} as {nqn} by {transport}{at} (ports/{port_id}), to {host_nqn} alone")
     }
 
@@ -47,7 +47,7 @@ impl Operation for ExportNvmf {
         vec![&mut self.device]
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn), Own::Part(&self.host_nqn)]
     }
 
@@ -66,7 +66,7 @@ impl ManagedResource for ExportNvmf {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        let made = || StepOutput::at(nvmet::folder(&self.nqn));
+        let made = || StepOutput::found_at(nvmet::folder(&self.nqn));
         Ok(nvmet::is_exported(self).then(made))
     }
 
@@ -101,10 +101,10 @@ impl Operation for ConnectNvmf {
     fn describe(&self) -> String {
         let Self { nqn, transport, host_nqn, .. } = self;
         let options: String = self.options.iter().map(|option| format!(", {option}")).collect();
-        format!("nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}", at(self.at))
+        format!("nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}", address_words(self.at))
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn)]
     }
 
@@ -119,7 +119,7 @@ impl Operation for ConnectNvmf {
 
 impl ManagedResource for ConnectNvmf {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput::at(nvmf::connect(self)?))
+        Ok(StepOutput::found_at(nvmf::connect(self)?))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

@@ -55,7 +55,7 @@ impl Operation for SoftRdma {
         }
     }
 
-    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+    fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Part(&self.short)]
     }
 
@@ -75,10 +75,10 @@ impl ManagedResource for SoftRdma {
         let names = self.names();
         let device = match self.on {
             RdmaOn::Own(address, prefix) => softrdma::make_own(&names, address, prefix)?,
-            RdmaOn::At(address) => softrdma::at(&names, address)?,
+            RdmaOn::At(address) => softrdma::device_at(&names, address)?,
             RdmaOn::Toward(address) => softrdma::toward(&names, address)?,
         };
-        Ok(StepOutput::at(device))
+        Ok(StepOutput::found_at(device))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

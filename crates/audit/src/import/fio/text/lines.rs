@@ -72,7 +72,7 @@ pub(super) fn begins(line: &str) -> bool {
 pub(super) fn kind(line: &str) -> FioLineKind {
     let text = line.trim();
     let is = |(labels, within, _): &&(&str, &str, FioLineKind)| {
-        text.contains(within) && behind(text, labels).is_some()
+        text.contains(within) && after_label(text, labels).is_some()
     };
     match () {
         () if text.is_empty() => FioLineKind::Blank,
@@ -90,7 +90,7 @@ pub(super) fn kind(line: &str) -> FioLineKind {
 }
 
 /// What follows that one of several labels with which a text begins.
-fn behind<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
+fn after_label<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     let mut labels = labels.split(';').map(|label| label.split(' '));
     labels.find_map(|mut label| label.try_fold(text, |text, word| text.trim_start().strip_prefix(word)))
 }
@@ -127,16 +127,16 @@ fn eta(text: &str) -> bool {
 
 /// `read: IOPS=`, `read : io=`: the way, a colon, what fio prints behind it.
 fn is_result(text: &str) -> bool {
-    let rest = behind(text, "read :;write :;trim :;mixed :");
+    let rest = after_label(text, "read :;write :;trim :;mixed :");
     rest.map(str::trim_start)
         .is_some_and(|rest| rest.starts_with("IOPS=") || (rest.starts_with("io=") && rest.contains("iops=")))
 }
 
 /// `slat (usec): min=`, `lat (usec) : 2=0.1%`.
 fn latency(text: &str) -> Option<FioLineKind> {
-    let rest = behind(text, "slat (;clat (;lat (")?;
+    let rest = after_label(text, "slat (;clat (;lat (")?;
     let (unit, rest) = rest.split_once(')')?;
-    let rest = behind(rest, " :")?.trim_start();
+    let rest = after_label(rest, " :")?.trim_start();
     match matches!(unit, "nsec" | "usec" | "msec") {
         true if rest.starts_with("min=") => Some(FioLineKind::Latency),
         known => (known && rest.contains('%')).then_some(FioLineKind::Within),

@@ -10,7 +10,7 @@ use crate::slip;
 /// The likely slip of a ratio that its operands, which give `recomputed`, do not give.
 pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> {
     let printed = link.derived.interval();
-    let slip = slip::of(printed, recomputed).filter(|slip| slip::is_of(*slip, link.numerator.unit));
+    let slip = slip::find_slip(printed, recomputed).filter(|slip| slip::is_of(*slip, link.numerator.unit));
     slip.or(is_turned(link, other(link.form)).then_some(Slip::WrongBase))
 }
 
@@ -22,7 +22,7 @@ pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool 
 }
 
 fn is_turned(link: &DerivedLink, form: LinkForm) -> bool {
-    let given = form.of(link.denominator.interval(), link.numerator.interval(), link.derived.unit);
+    let given = form.quotient(link.denominator.interval(), link.numerator.interval(), link.derived.unit);
     given.is_some_and(|given| given.meets(link.derived.interval()))
 }
 
