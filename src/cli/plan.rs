@@ -12,7 +12,7 @@ use iotax_host::guard::judge::Intent;
 use iotax_layers::{FirstWrites, guest};
 use iotax_measure::durability;
 use iotax_measure::first_writes::{Unwritten, of_set};
-use iotax_measure::matched;
+use iotax_measure::matched_rate;
 use iotax_measure::operator;
 use iotax_measure::plan::{Ground, SetPlan, filled};
 use iotax_measure::ready::{Ready, ready};
@@ -702,7 +702,7 @@ fn load_s(scenario: &Scenario, layout: &Layout) -> f64 {
         1 => most_s,
         sets => {
             let visits = f64::from(measure.visits.max(1)) * sets as f64;
-            most_s.min(visits * matched::with_matched(least_s, measure))
+            most_s.min(visits * matched_rate::with_matched(least_s, measure))
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod against;
 mod arc;
 mod at_limit;
 mod baseline;
+mod caveats;
 mod ceiling;
 mod charges;
 mod clusters;
@@ -35,7 +36,6 @@ mod imported;
 mod judged;
 mod knee;
 mod layers;
-mod limits;
 mod lines;
 mod machines;
 mod neighbours;
@@ -123,7 +123,7 @@ pub fn findings(run: &RunData) -> Findings {
         not_excluded: match (&durability, &imported) {
             (Some(found), _) => durability::not_shown(run, found),
             (_, Some(found)) => imported::not_excluded(found),
-            _ => limits::not_excluded(&readings, &workloads),
+            _ => caveats::not_excluded(&readings, &workloads),
         },
         imported,
         durability,

@@ -1,9 +1,9 @@
 //! Clusters below the stacks of a visit, read between slices: no slice has a reading in it, and each has one before and
 //! one after it.
 
-use super::bench::Bench;
 use super::observer::{Observer, RunEvent};
 use super::plan::SetPlan;
+use super::visit_workers::Bench;
 use anyhow::{Result, ensure};
 use iotax_load::clock;
 use iotax_model::record::{ClusterReading, RunRecord};

@@ -3,19 +3,19 @@
 //! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on time alone. A course of a network is
 //! one slice, whose receiving end records what arrives: buckets of networks hold milliseconds, and a pause would fill them.
 
-use super::bench::{LoadedMember, PREPARE_LIMIT, Ready};
-use super::far_end;
+use super::network_peer;
 use super::observer::RunEvent;
 use super::places::Places;
 use super::session::{Planned, RunOutcome, Session};
 use super::sets::Layout;
+use super::visit_workers::{LoadedMember, PREPARE_LIMIT, Ready};
 use anyhow::{Context, Result, ensure};
 use iotax_host::limits::{Limited, SetLimit};
 use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec};
 use iotax_probe::ProbeSpec;
 use iotax_stats::bucket::{Bucket, CourseShape, Unfit, find};
 use iotax_steps::Place;
-use iotax_steps::handler::Allowed;
+use iotax_steps::agent_handler::Allowed;
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
@@ -429,12 +429,12 @@ impl Session<'_> {
     ) -> Result<Option<LimitCourse>> {
         let seconds = spec.seconds.min(LONGEST_NETWORK_S);
         let step_s = NETWORK_STEP_S.max(seconds / NETWORK_STEPS);
-        let specs = far_end::listening(places, ready, 0, &kind.probe((step_s * 1e9) as u64)?)?;
+        let specs = network_peer::listening(places, ready, 0, &kind.probe((step_s * 1e9) as u64)?)?;
         let [others @ .., last] = specs.as_slice() else {
             return Err(Failed::measurement("the other end has no address").into());
         };
         let peer = &mut places.get(&member.place)?.peer;
-        far_end::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
+        network_peer::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
         let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
         self.observer.tell(RunEvent::Phase { what: format!("{}, {seconds} s", kind.words()) });
         let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };

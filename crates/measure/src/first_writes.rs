@@ -1,12 +1,12 @@
 //! What was never written is written once before anything is measured: a read of it would reach no disk and measure
 //! nothing. It is written through the stack, by a worker where the load runs, and is part of no figure.
 
-use super::bench::{LoadedMember, PREPARE_LIMIT, Ready};
 use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
-use super::stopped;
+use super::suspend;
+use super::visit_workers::{LoadedMember, PREPARE_LIMIT, Ready};
 use anyhow::{Context, Result, ensure};
 use iotax_layers::{Exposed, FirstWrites};
 use iotax_load::{DataKind, Job, Rw, SliceBound, SliceSpec, TargetSpec};
@@ -156,7 +156,7 @@ pub fn write(
         };
         let writes = pass
             .write(places, stop, &mut tell)
-            .map_err(|error| stopped::blame(places, &[&member.place], error))?;
+            .map_err(|error| suspend::blame(places, &[&member.place], error))?;
         done.written += writes.bytes;
         done.took_ns += writes.took_ns;
         done.flush_ns += writes.flush_ns;

@@ -1,8 +1,8 @@
 //! Disks of guests read back before anything is measured: what QEMU and the guest say of them, stack by stack.
 
-use super::bench::Ready;
 use super::places::Reached;
 use super::plan::SetPlan;
+use super::visit_workers::Ready;
 use anyhow::{Context, Result};
 use iotax_host::facts::{Device, Facts};
 use iotax_layers::guest::GuestPlan;

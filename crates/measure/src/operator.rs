@@ -13,7 +13,7 @@ use iotax_host::guard::judge;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::record::state::MANUAL;
 use iotax_model::scenario::{LoadIssuer, Medium, Operator, Scenario, Stack};
-use iotax_steps::{Place, afar};
+use iotax_steps::{Place, agentless};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 use std::path::Path;
@@ -174,7 +174,7 @@ fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
             still.then(|| format!("the drive {serial} is still {} of this host", path.display()))
         }
         Medium::Remote { host, .. } => {
-            let serials = afar::serials_on(host)?;
+            let serials = agentless::serials_on(host)?;
             serials.contains(serial).then(|| format!("the drive {serial} is still on {host}"))
         }
         _ => None,

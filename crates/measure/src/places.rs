@@ -7,11 +7,11 @@ use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{self, GuestPlan};
 use iotax_model::layer as catalog;
 use iotax_model::record::ClockReading;
-use iotax_steps::afar;
-use iotax_steps::hand::{PlaceExecutor, PlaceExecutors};
-use iotax_steps::handler::{Allowed, HostHandler};
-use iotax_steps::peer_hand::RemoteExecutor;
+use iotax_steps::agent_handler::{Allowed, HostHandler};
+use iotax_steps::agentless;
+use iotax_steps::place_executor::{PlaceExecutor, PlaceExecutors};
 use iotax_steps::process::{runs, started_process};
+use iotax_steps::remote_executor::RemoteExecutor;
 use iotax_steps::system::StepProgress;
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::Peer;
@@ -210,7 +210,7 @@ impl Places {
     /// # Errors
     /// With the last words of ssh, or that there is no fio.
     pub fn reach_afar(&mut self, host: &str, path: &Path, socket: &Path) -> Result<&mut Reached> {
-        let peer = afar::connect(host, path, socket)?;
+        let peer = agentless::connect(host, path, socket)?;
         let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
         reached.tells_what_is_owed = false;
         reached._socket = Some(Socket(socket.to_owned()));

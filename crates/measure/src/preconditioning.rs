@@ -2,14 +2,14 @@
 //! layers will stand on it (SNIA's workload independent preconditioning). They are part of no figure, and what of them a drive
 //! kept is not written again by a resumed run. Rounds of the load itself are `steady_rounds`' business.
 
-use super::bench::LoadedMember;
 use super::first_writes::{FirstWritePass, Pass};
 use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::Ground;
 use super::session::Session;
 use super::sets::{Layout, Set};
-use super::stopped;
+use super::suspend;
+use super::visit_workers::LoadedMember;
 use anyhow::Result;
 use iotax_layers::{PlanContext, medium};
 use iotax_load::{Job, Rw, TargetSpec};
@@ -17,7 +17,7 @@ use iotax_model::record::RunRecord;
 use iotax_model::record::precondition::{PassedDrive, Passes};
 use iotax_model::scenario::{LoadIssuer, Medium};
 use iotax_steps::Place;
-use iotax_steps::handler::Allowed;
+use iotax_steps::agent_handler::Allowed;
 use iotax_units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -217,7 +217,7 @@ impl Session<'_> {
                 format!("preconditioned {}: {}", batch.names(), passes_words(&passes, before.as_ref()));
             self.observer.tell(RunEvent::Preconditioned { text });
         }
-        result.map_err(|error| stopped::blame(places, &[&batch.place], error))
+        result.map_err(|error| suspend::blame(places, &[&batch.place], error))
     }
 
     /// To the end of a pass; where no agent is, as far as one command goes.

@@ -1,11 +1,11 @@
 //! Passes over real files by a session of its own, cut short and gone on with.
 
 use super::*;
+use crate::announced_once::AnnouncedOnce;
 use crate::observer::Observer;
-use crate::past::Past;
+use crate::resume_state::Past;
 use crate::sets::layout;
 use crate::survey::Survey;
-use crate::told::AnnouncedOnce;
 use iotax_host::guard::marker;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::record::RunStart;
@@ -13,8 +13,8 @@ use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_steps::RunTag;
 use iotax_steps::executor::Executor;
-use iotax_steps::hand::PlaceExecutors;
 use iotax_steps::journal::Journal;
+use iotax_steps::place_executor::PlaceExecutors;
 use iotax_steps::system::RealSystem;
 use iotax_store::Store;
 use iotax_units::exit::code_of;

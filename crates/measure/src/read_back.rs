@@ -1,8 +1,8 @@
 //! Behind a load with `verify`: what it wrote is read back through the stacks, in the places that wrote it, and what was found goes into
 //! the record. Of a load that was cut short only what its own reads have shown is asked for.
 
-use super::bench::Bench;
 use super::observer::{Observer, RunEvent};
+use super::visit_workers::Bench;
 use anyhow::Result;
 use iotax_model::record::RunRecord;
 use iotax_model::record::verification::Verification;

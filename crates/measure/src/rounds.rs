@@ -2,11 +2,11 @@
 //! chooses the design, the baseline alone, random rounds until the statistics say stop, and then latencies at a matched
 //! rate. What is enough, and what comes next, `stats` says.
 
-use super::alone::Interference;
-use super::bench::{Bench, Offered, Ready, SliceOutcome, SlicePosition};
-use super::matched;
+use super::interference::Interference;
+use super::matched_rate;
 use super::observer::{Live, LiveComparison, Observer, RunEvent};
 use super::series::{self, Settled};
+use super::visit_workers::{Bench, Offered, Ready, SliceOutcome, SlicePosition};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_load::SliceBound;
@@ -576,7 +576,7 @@ impl Visit<'_> {
             }
         } else if progress.matched.is_none() {
             let found =
-                matched::rate(self.workload, self.measure, &progress.rounds, self.members, self.ruler);
+                matched_rate::rate(self.workload, self.measure, &progress.rounds, self.members, self.ruler);
             if let Some((rate_iops, slowest)) = found {
                 // It may be of another set, and not up now.
                 let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();
@@ -597,7 +597,7 @@ impl Visit<'_> {
             [one] => one.stack.clone(),
             _ => "every stack".to_owned(),
         };
-        let until = matched::until(until, progress.elapsed_s);
+        let until = matched_rate::until(until, progress.elapsed_s);
         let most = until
             .most_s(progress.matched_s)
             .map(|most_s| format!(" (at most {most_s:.0} s)"))

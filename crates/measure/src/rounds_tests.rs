@@ -2,8 +2,8 @@
 //! guest whose CPUs can be stopped.
 
 use super::*;
-use crate::bench::{LoadedMember, Offered};
 use crate::places::Places;
+use crate::visit_workers::{LoadedMember, Offered};
 use iotax_host::facts::Facts;
 use iotax_layers::guest::DiskKey;
 use iotax_layers::guest::qmp::Qmp;

@@ -2,15 +2,15 @@
 //! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
 //! round of the statistics, whose units are then as far apart as they were with long slices.
 
-use super::bench::{
-    Bench, MOST_STOPS, Offered, ServedBy, ServedTime, SliceOutcome, SlicePosition, overdue_after,
-    served_apart,
-};
-use super::matched;
+use super::matched_rate;
 use super::observer::{Observer, RunEvent};
 use super::rounds::{Until, Visit, VisitEnd, WorkloadProgress};
 use super::states::Keeper;
 use super::turns::OVERLAPS_ONE_IN;
+use super::visit_workers::{
+    Bench, MOST_STOPS, Offered, ServedBy, ServedTime, SliceOutcome, SlicePosition, overdue_after,
+    served_apart,
+};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_load::{Job, SeriesResult, SeriesSpec, ShortLength, ShortSlice, SliceBound, Transient};
@@ -429,7 +429,7 @@ impl Visit<'_> {
         progress: &mut WorkloadProgress,
         until: Until,
     ) -> Result<VisitEnd> {
-        let until = matched::until(self.soon_enough(progress, until), progress.elapsed_s);
+        let until = matched_rate::until(self.soon_enough(progress, until), progress.elapsed_s);
         let most = until.most_s(progress.matched_s).map(|most_s| format!(" (at most {most_s:.0} s)"));
         let what = format!("latency of one I/O at a time{}", most.unwrap_or_default());
         self.observer.tell(RunEvent::LongPhase { what });

@@ -2,21 +2,21 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, LoadedMember, Offered, Ready};
+use super::announced_once::AnnouncedOnce;
 use super::clusters;
 use super::course::Courses;
-use super::far_end::FarEnd;
-use super::matched::left_for_depth;
+use super::matched_rate::left_for_depth;
+use super::network_peer::FarEnd;
 use super::observer::{Observer, RunEvent};
 use super::operator;
-use super::past::Past;
 use super::places::{self, Places};
 use super::plan::{Ground, PlanBounds, SetPlan};
+use super::resume_state::Past;
 use super::rounds::{Until, Visit, VisitEnd};
 use super::sets::{Layout, Set, layout};
 use super::states;
 use super::survey::{self, Survey};
-use super::told::AnnouncedOnce;
+use super::visit_workers::{Bench, LoadedMember, Offered, Ready};
 use anyhow::{Context, Result, ensure};
 use iotax_host::busy::CpuReading;
 use iotax_host::guard::admit::Admitted;
@@ -32,8 +32,8 @@ use iotax_stats::rounds::{Round, RoundKind};
 use iotax_stats::schedule::Schedule;
 use iotax_stats::steady::SteadySpec;
 use iotax_stats::stop::StopSpec;
+use iotax_steps::agent_handler::Allowed;
 use iotax_steps::executor::Executor;
-use iotax_steps::handler::Allowed;
 use iotax_steps::op::Op;
 use iotax_steps::stops;
 use iotax_steps::threads::ServingThread;

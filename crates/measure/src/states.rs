@@ -1,12 +1,12 @@
 //! Stacks that are measured in states: what brings an array from one into the next, and that it keeps it. Whoever has the
 //! state tells it before and behind every slice; a slice in which it was left counts nowhere, and is run again.
 
-use super::bench::Ready;
 use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::sets::Layout;
+use super::visit_workers::Ready;
 use anyhow::{Context, Result, ensure};
 use iotax_layers::state::{self, AskedState};
 use iotax_layers::{Array, layer_of};

@@ -2,8 +2,8 @@
 //! workload dependent preconditioning). It is done whenever a set was set up: what sets up writes too, and a drive that rested
 //! recovers. Whether it is steady `stats` says.
 
-use super::bench::{Offered, SlicePosition};
 use super::rounds::{Visit, VisitEnd, WorkloadProgress, in_units};
+use super::visit_workers::{Offered, SlicePosition};
 use anyhow::Result;
 use iotax_load::{Job, SliceBound};
 use iotax_model::record::precondition::{Preconditioned, PreconditionedStack};
@@ -166,7 +166,7 @@ impl Visit<'_> {
         why: &str,
         (took_s, without_rate): (f64, bool),
     ) -> Result<()> {
-        let stack = |(ready, window): (&super::bench::Ready, Option<Window>)| PreconditionedStack {
+        let stack = |(ready, window): (&super::visit_workers::Ready, Option<Window>)| PreconditionedStack {
             stack: ready.stack.clone(),
             written: rounds
                 .writes

@@ -3,7 +3,7 @@
 
 use super::places::Reached;
 use super::sets::Layout;
-use super::{afield, caches, foreign_image, foreign_socket};
+use super::{caches, foreign_image, foreign_socket, remote_setup};
 use anyhow::{Context, Result};
 use iotax_host::Missing;
 use iotax_host::block::{self, Identity};
@@ -123,8 +123,8 @@ pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
 /// Ids of `host::needs` that a scenario's layers, media and engines ask for.
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     // What other places lack, their agents tell.
-    let mut ids = afield::needs_of(scenario).remove(&Place::Host).unwrap_or_default();
-    if !scenario.labs.is_empty() || afield::sets_up_in_guests(scenario) {
+    let mut ids = remote_setup::needs_of(scenario).remove(&Place::Host).unwrap_or_default();
+    if !scenario.labs.is_empty() || remote_setup::sets_up_in_guests(scenario) {
         ids.extend(guest::LAB_NEEDS);
     }
     let guests = scenario.guests.values();

@@ -1,8 +1,8 @@
 //! One slice in several places at once: all begin at one time, told to each in its own clock, and what they did becomes one
 //! result, with the share of the window in which all ran.
 
-use super::bench::{LoadedMember, Slices, cpu_times};
 use super::places::{Places, Reached};
+use super::visit_workers::{LoadedMember, Slices, cpu_times};
 use anyhow::{Context, Result};
 use iotax_load::{Histogram, SliceBound, SliceResult, SliceSpec};
 use iotax_model::record::{CpuTimes, OnTarget, SlicePart};

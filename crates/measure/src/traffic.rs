@@ -2,9 +2,9 @@
 //! load issued. I/O that is lost below the load (a hole, a cache) or added there (readahead,
 //! parity) shows as a difference. This module only records; the analysis draws the conclusions.
 
-use super::bench::{Bench, LoadedMember, Ready};
 use super::places::Places;
 use super::session::Session;
+use super::visit_workers::{Bench, LoadedMember, Ready};
 use anyhow::Result;
 
 use iotax_load::SliceResult;

@@ -1,8 +1,8 @@
 //! The agent serves the wire protocol in another place: on standard input and output over SSH, or on a guest's virtio-serial port.
 //! `iotax-agent` does only this; `iotax agent` does the same. [`program`] chooses which one is copied.
 
+use crate::agent_handler::HostHandler;
 use crate::guest::init;
-use crate::handler::HostHandler;
 use crate::wire;
 use anyhow::Result;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};

@@ -2,9 +2,9 @@
 //! and not undone, in reverse order. A run that is still going is not touched.
 
 use super::executor::{Left, undo_one};
-use super::hand::PlaceExecutors;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
+use super::place_executor::PlaceExecutors;
 use super::{Place, RunTag};
 use anyhow::{Result, anyhow};
 use iotax_journal as store;

@@ -2,10 +2,10 @@
 //! reverse order. A failed step is taken back at once; a failed undo reports both causes and the
 //! command left to run.
 
-use super::hand::{PlaceExecutor, PlaceExecutors};
 use super::journal::{Journal, Open};
+use super::leftover_superblocks;
 use super::op::Undoing;
-use super::outlived;
+use super::place_executor::{PlaceExecutor, PlaceExecutors};
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
@@ -220,7 +220,7 @@ pub fn undo_one(
     let mut rebooted = false;
     let result = (|| {
         let mut gone_with_place = |places: &mut PlaceExecutors| {
-            let left = outlived::superblocks_left_by_guest(open, others);
+            let left = leftover_superblocks::superblocks_left_by_guest(open, others);
             left.into_iter().for_each(|note| places.note(note));
             journal.undone(open.seq).context("it is gone, but the journal could not say so")?;
             Ok(Some(format!("gone with {}:", open.step.place)))

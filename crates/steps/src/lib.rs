@@ -10,8 +10,9 @@
 //! [`durability`] the writer and verifier of trials, [`afar`] hosts without an agent, [`stops`] when this process was stopped.
 #![forbid(unsafe_code)]
 
-pub mod afar;
 pub mod agent;
+pub mod agent_handler;
+pub mod agentless;
 pub mod ceph;
 pub mod clean;
 pub mod dm;
@@ -20,14 +21,13 @@ pub mod engine;
 pub mod executor;
 pub mod export;
 pub mod guest;
-pub mod hand;
-pub mod handler;
 pub mod hypervisor;
 mod image;
 pub mod iscsi;
 pub mod journal;
 pub mod json_socket;
 mod leftover;
+mod leftover_superblocks;
 pub mod lio;
 pub mod loops;
 pub mod lvm;
@@ -36,11 +36,12 @@ pub mod nbd;
 pub mod nvmet;
 pub mod nvmf;
 pub mod op;
-mod outlived;
 pub mod partition;
-pub mod peer_hand;
+pub mod place_executor;
 pub mod process;
 pub mod queue;
+pub mod remote_executor;
+pub mod resource;
 pub mod settings;
 #[cfg(test)]
 mod simulated;
@@ -48,7 +49,6 @@ pub mod softrdma;
 pub mod spdk;
 pub mod stops;
 pub mod system;
-pub mod thing;
 pub mod threads;
 pub mod tool;
 pub mod vfio;

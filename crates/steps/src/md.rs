@@ -4,9 +4,9 @@
 
 use super::StepOutput;
 use super::op::CreateArray;
+use super::resource::ProgressFn;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
-use super::thing::ProgressFn;
 use super::tool::{all_of, load_modules, output, settle, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_host::block::{self, BlockNode, node_path, sys_block};

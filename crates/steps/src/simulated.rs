@@ -3,9 +3,9 @@
 //! stands on, making what exists, changing what is not there.
 
 use super::ceph::Before;
-use super::hand::{Lacking, PlaceExecutor};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
+use super::place_executor::{Lacking, PlaceExecutor};
 use super::queue::QueueSettings;
 use super::settings::ThingSettings;
 use super::state::ArrayState;

@@ -1,11 +1,11 @@
 //! This machine, as operations change it. Its simulated twin is used to test undo from every prefix of a plan.
 
 use super::ceph::Before;
-use super::hand::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use super::hypervisor;
 use super::leftover::{begin_run, leftover_of};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
+use super::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use super::process::{carries, process_id, runs};
 use super::queue::{self, QueueSettings};
 use super::settings::ThingSettings;

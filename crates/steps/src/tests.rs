@@ -4,7 +4,6 @@
 use super::clean::{Cleaned, undo_all};
 use super::engine::fio::{Client, PoolPart};
 use super::executor::Executor;
-use super::hand::{Lacking, PlaceExecutor, PlaceExecutors};
 use super::journal::{self, Journal, JournalEntry};
 use super::loops::{self, LoopOf};
 use super::op::{
@@ -17,6 +16,7 @@ use super::op::{
     RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
     SyncBounds, ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
+use super::place_executor::{Lacking, PlaceExecutor, PlaceExecutors};
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
 use super::state::ArrayState;

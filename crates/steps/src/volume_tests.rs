@@ -1,9 +1,9 @@
 //! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's own.
 
-use super::hand::PlaceExecutor;
 use super::op::{
     AwaitSync, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch, SyncBounds,
 };
+use super::place_executor::PlaceExecutor;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, RealSystem};
 use super::{PathRef, RunTag, StepOutput};

@@ -1,9 +1,9 @@
 //! One self-contained page: no script, no font, no request to anywhere. Sentences on top, drawings with a
 //! table beside each, facts and exact commands at the end. Reads in light, dark, on a phone and on paper.
 
-mod chart;
 mod plot;
 mod sweep;
+mod sweep_chart;
 
 use super::crowd;
 use super::disks;

@@ -1,7 +1,7 @@
 //! A sweep on the page: what is concluded, cost and throughput as drawings, a table a stack; the points one by one
 //! are folded away below.
 
-use super::chart::{self, Dot, Range, Series};
+use super::sweep_chart::{self, Dot, Range, Series};
 use super::{STYLES, section, signed, table};
 use crate::sweep;
 use iotax_analysis::findings::sweep::KneePosition;
@@ -58,7 +58,7 @@ fn drawings(one: &SweepFindings, zone: f64) -> Markup {
             @if !series.is_empty() {
                 h3 { "Rate against " (baseline) " over " (one.axis) (of_stack(one, group)) }
                 (legend(&series))
-                (chart::costs(&series, zone, &words("rate against the baseline", one, &series)))
+                (sweep_chart::costs(&series, zone, &words("rate against the baseline", one, &series)))
             }
         }
         @for group in &groups {
@@ -66,7 +66,7 @@ fn drawings(one: &SweepFindings, zone: f64) -> Markup {
             @if !series.is_empty() {
                 h3 { (unit) " against mean latency" (of_stack(one, group)) }
                 (legend(&series))
-                (chart::throughputs(&series, &words("throughput against mean latency", one, &series)))
+                (sweep_chart::throughputs(&series, &words("throughput against mean latency", one, &series)))
             }
         }
         p class="soft" {

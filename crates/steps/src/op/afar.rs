@@ -2,7 +2,7 @@
 //! (measure::afar), removed only with the marker that was made.
 
 use super::{ManagedResource, Operation, RealSystem, RunTag, StepOutput, Undoing};
-use crate::afar::file;
+use crate::agentless::file;
 use anyhow::{Context, Result};
 use iotax_units::shell;
 use iotax_units::show_bytes;

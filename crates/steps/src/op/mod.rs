@@ -76,8 +76,8 @@ pub use wipe::WipeSignatures;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
 pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
+use super::resource::{ManagedResource, ResourceChange};
 use super::system::{NotOurs, Observer, RealSystem};
-use super::thing::{ManagedResource, ResourceChange};
 use super::{PathRef, RunTag, StepId, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Context, Result};

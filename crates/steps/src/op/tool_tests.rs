@@ -1,8 +1,8 @@
 //! With a program of an engine that is a file of this test: it says and does what each case wants.
 
 use super::*;
-use crate::hand::PlaceExecutor;
 use crate::op::Op;
+use crate::place_executor::PlaceExecutor;
 use crate::system::StepProgress;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};

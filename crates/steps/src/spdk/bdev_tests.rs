@@ -9,9 +9,9 @@ use crate::op::{
     ChangeSpdkArray, ExportSpdk, ExportSpdkNvmf, JoinSpdk, Operation, SpdkChange, SpdkLvol, SpdkRaid,
     SplitSpdk,
 };
+use crate::resource::ManagedResource;
 use crate::state::ArrayState;
 use crate::system::{NotOurs, NothingMade};
-use crate::thing::ManagedResource;
 use crate::{PathRef, RunTag, StepOutput};
 use std::ops::ControlFlow;
 use std::path::Path;

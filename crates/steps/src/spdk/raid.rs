@@ -4,9 +4,9 @@
 use super::look::{Bdevs, listed};
 use super::rpc::{LIMIT, Rpc};
 use crate::op::{ChangeSpdkArray, SpdkChange, array_below, spdk_member};
+use crate::resource::ProgressFn;
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
-use crate::thing::ProgressFn;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -2,10 +2,10 @@
 //! of which is resilvered; and in which state the pool is, as `zpool status` tells.
 
 use super::{Label, label_of, partition_of_zpools};
+use crate::resource::ProgressFn;
 use crate::settings::{self, ThingSettings};
 use crate::state::ArrayState;
 use crate::system::run;
-use crate::thing::ProgressFn;
 use crate::tool::tool;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;

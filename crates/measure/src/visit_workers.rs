@@ -2,13 +2,13 @@
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
 use super::clusters::Watched;
-use super::far_end::{self, FarEnd};
-use super::matched;
+use super::matched_rate;
+use super::network_peer::{self, FarEnd};
 use super::observer::{Observer, RunEvent};
 use super::places::{Places, Reached, runs_apart};
 use super::series::ServedApart;
 use super::states::{Keeper, TRIES};
-use super::stopped;
+use super::suspend;
 use super::together::{self, CommonSlice, Together};
 use super::traffic::{PlaceReadings, Traffic};
 use super::turns::ClockTurns;
@@ -316,7 +316,7 @@ impl Bench<'_> {
     pub(super) fn jobs(&self, members: usize) -> Vec<Job> {
         match &self.offered {
             Offered::Jobs(jobs) => jobs.clone(),
-            Offered::Rate(rate) => matched::jobs(self.workload, rate / members.max(1) as f64),
+            Offered::Rate(rate) => matched_rate::jobs(self.workload, rate / members.max(1) as f64),
             Offered::OneAtATime => {
                 let one = |job: &Job| Job { iodepth: 1, numjobs: 1, ..job.clone() };
                 self.workload.jobs.iter().map(one).collect()
@@ -352,7 +352,7 @@ impl Bench<'_> {
                     let probes = &probes;
                     scope.spawn(move || match probes.as_slice() {
                         [] => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
-                        [others @ .., last] => far_end::prepare(&mut place.peer, number, (others, last)),
+                        [others @ .., last] => network_peer::prepare(&mut place.peer, number, (others, last)),
                     })
                 })
                 .collect();
@@ -390,7 +390,7 @@ impl Bench<'_> {
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
         match self.workload.needs_peer() {
-            true => far_end::listening(self.places, &self.ready[worker], worker as u32, probe),
+            true => network_peer::listening(self.places, &self.ready[worker], worker as u32, probe),
             false => Ok(vec![probe.clone()]),
         }
     }
@@ -645,7 +645,7 @@ impl Bench<'_> {
         let ran = self.run(worker, bound, writes, attempt, observer);
         let Slices { ran, host_cpu, together, devices } = ran.map_err(|error| {
             let loaded: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
-            stopped::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
+            suspend::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
         })?;
         let below = self.read_below(worker)?.into_iter().filter_map(|(place, to)| {
             // A place may have been lost during the slice.
@@ -829,7 +829,7 @@ impl Bench<'_> {
         let threads =
             done.threads_ns.map(|ns| sample("threads.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
         samples.extend(threads);
-        samples.extend(done.exchange.iter().flat_map(far_end::samples));
+        samples.extend(done.exchange.iter().flat_map(network_peer::samples));
         let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
         let latencies = done.together.iter().flat_map(|together| &together.latencies);
         for (part, latency) in parts.iter_mut().zip(latencies) {

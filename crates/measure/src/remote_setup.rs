@@ -5,7 +5,7 @@ use super::observer::RunEvent;
 use super::places::{self, Places};
 use super::plan::{LabPlan, SetPlan};
 use super::prefixes::is_set_up;
-use super::remotes::{is_unreachable, with_its_code};
+use super::remote_places::{is_unreachable, with_its_code};
 use super::session::Session;
 use super::sets::Layout;
 use super::survey;

@@ -1,8 +1,8 @@
 //! The other end of a network probe: the place that answers, the addresses at which it may be reached, and what an exchange
 //! with it counted.
 
-use super::bench::{PREPARE_LIMIT, Ready, sample};
 use super::places::Places;
+use super::visit_workers::{PREPARE_LIMIT, Ready, sample};
 use anyhow::{Result, ensure};
 use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_model::scenario::Medium;

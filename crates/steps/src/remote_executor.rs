@@ -4,8 +4,8 @@
 use super::wire::message::{Response, WireRequest};
 use super::wire::peer::Peer;
 use crate::guest::{self, DiskKey};
-use crate::hand::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use crate::op::Op;
+use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
 use crate::system::{NotOurs, NothingMade, wait_until};
@@ -360,7 +360,7 @@ impl PlaceExecutor for RemoteExecutor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::handler::HostHandler;
+    use crate::agent_handler::HostHandler;
     use crate::op::MakeDirectory;
     use iotax_facts::need::{Find, Requirement, Supply, everywhere};
     use iotax_host::needs::{self, Need, OWN};

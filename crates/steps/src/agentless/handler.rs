@@ -3,10 +3,10 @@
 
 use super::site::AgentlessHost as Site;
 use super::{Host, QUICK};
+use crate::agent_handler::Allowed;
 use crate::engine::LoadEngine;
 use crate::engine::fio::Fio;
 use crate::guest::DiskKey;
-use crate::handler::Allowed;
 use crate::wire::Handler;
 use crate::wire::ssh::SharedSsh;
 use anyhow::{Context, Result, bail};

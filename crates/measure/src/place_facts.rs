@@ -1,13 +1,13 @@
 //! What a run records of its places: their facts, the disks of guests as they really are, what is emulated. It measures nothing
 //! and changes nothing; what was recorded or said already is not repeated.
 
-use super::bench::Ready;
 use super::guests;
 use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
 use super::session::Session;
 use super::survey;
+use super::visit_workers::Ready;
 use anyhow::{Context, Result};
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;

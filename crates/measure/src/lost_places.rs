@@ -2,7 +2,7 @@
 //! stays lost is left out, by name, and the others go on. What is left is another load: rounds of one set of places are never
 //! counted with those of another.
 
-use super::bench::Bench;
+use super::visit_workers::Bench;
 use anyhow::{Context, Result};
 use iotax_model::record::{LOST_PLACE, RunRecord, Warning};
 use iotax_steps::Place;

@@ -1,8 +1,8 @@
 //! The baseline alone: in some rounds all other stacks that can be stopped (guests, by QMP) are. What the baseline then
 //! gains is what their being up takes from it, and would be hidden in every cost.
 
-use super::bench::SlicePosition;
 use super::rounds::{Visit, VisitEnd, WorkloadProgress};
+use super::visit_workers::SlicePosition;
 use anyhow::Result;
 use iotax_model::record::Purpose;
 use iotax_stats::alone::{Decision, decide};

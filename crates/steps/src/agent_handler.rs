@@ -62,7 +62,7 @@ impl Handler for HostHandler {
     }
 
     fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
-        super::peer_hand::answer(&mut self.system, payload)
+        super::remote_executor::answer(&mut self.system, payload)
     }
 
     fn inspect(&mut self, path: &Path) -> Result<serde_json::Value> {
